@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"flower/transcript"
+)
+
+// Event is something that happened in a run. The set is closed; a printer switches over it. Path is empty for the
+// main thread and the subagent's id for everything inside a subagent.
+type Event interface{ event() }
+
+// Started: the session is known and durable, nothing has been sent yet.
+type Started struct {
+	Path    string
+	Key     Key
+	Agent   string // Spec.Name
+	Title   string // of a subagent
+	Resumed bool
+	Report  transcript.Report // what loading the history changed
+}
+
+// Progress is a piece of an answer on its way.
+type Progress struct {
+	Path  string
+	Delta Delta
+}
+
+// Answered: a whole answer is committed.
+type Answered struct {
+	Path     string
+	Message  transcript.Message
+	Turn     int // from 1
+	CostUSD  float64
+	Unpriced bool
+	Total    float64 // cost of the run so far, subagents included
+}
+
+// ToolStarted: a call is about to run.
+type ToolStarted struct {
+	Path  string
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolFinished: a call has its result; it is committed with the results of its siblings.
+type ToolFinished struct {
+	Path    string
+	ID      string
+	Name    string
+	Input   json.RawMessage
+	Result  ToolResult
+	Elapsed time.Duration
+}
+
+// Delivered: remarks of the person have been handed to the model.
+type Delivered struct {
+	Path  string
+	Notes []Note
+}
+
+// Finished is the last event of a conversation: of a subagent when it is done, of the run when it ends well.
+type Finished struct {
+	Path   string
+	Result Result
+	Err    error // of a subagent that failed; nil for the run itself, whose error is the iterator's
+}
+
+func (Started) event()      {}
+func (Progress) event()     {}
+func (Answered) event()     {}
+func (ToolStarted) event()  {}
+func (ToolFinished) event() {}
+func (Delivered) event()    {}
+func (Finished) event()     {}

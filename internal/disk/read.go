@@ -1,0 +1,58 @@
+package disk
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// ReadRegular returns the content of the regular file at path, which may be a
+// symbolic link to one. It never blocks on a pipe or device: those and
+// directories give a [NotRegularError]. More than max bytes give a
+// [TooLargeError]; max <= 0 means no limit. A missing file is fs.ErrNotExist.
+func ReadRegular(path string, max int64) ([]byte, error) {
+	data, err := readRegular(path, max)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return data, nil
+}
+
+func readRegular(path string, max int64) ([]byte, error) {
+	// Opening some devices has effects of its own, so look before opening,
+	// and again afterwards, because the name may mean something else by then.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &NotRegularError{Path: path, Mode: info.Mode()}
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &NotRegularError{Path: path, Mode: info.Mode()}
+	}
+	if max <= 0 {
+		return io.ReadAll(f)
+	}
+	if info.Size() > max {
+		return nil, &TooLargeError{Path: path, Size: info.Size(), Max: max}
+	}
+	// The size is only a hint: files grow, and those in /proc say 0.
+	data, err := io.ReadAll(io.LimitReader(f, max+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > max {
+		return nil, &TooLargeError{Path: path, Size: int64(len(data)), Max: max}
+	}
+	return data, nil
+}

@@ -1,0 +1,146 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Entry is one stored JSON object. The exported fields are a view; JSON writes the object as it was read, with only
+// the changed fields replaced, so that keys unknown to flower are kept byte for byte.
+type Entry struct {
+	Type       string // user, assistant, system, …
+	UUID       string
+	ParentUUID string // "" is null: the root
+	SessionID  string
+	AgentID    string // of a subagent's entry
+	Timestamp  string // RFC 3339, UTC, milliseconds
+	CWD        string
+	GitBranch  string
+	Version    string
+	UserType   string
+
+	IsSidechain      bool
+	IsMeta           bool   // protected: a note of the harness
+	IsCompactSummary bool   // protected: a summary
+	IsAPIError       bool   // isApiErrorMessage: a failure shown as a message, never fed back
+	ToolDenialKind   string // DeniedByRule on a call that a guard refused
+
+	// Message is nil for entries that carry none (system notes and the like).
+	Message *Message
+
+	raw json.RawMessage
+}
+
+// DeniedByRule is the ToolDenialKind of a call that a guard refused.
+const DeniedByRule = "permission-rule"
+
+// SyntheticModel is the model name on entries that a harness, not a model, has written.
+const SyntheticModel = "<synthetic>"
+
+var errNotObject = errors.New("read entry: not a JSON object")
+
+// ParseEntry reads one stored line. It fails on anything that is not a JSON object or whose known keys have the wrong
+// types; invalid UTF-8 is read as U+FFFD.
+func ParseEntry(line []byte) (Entry, error) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' {
+		return Entry{}, errNotObject
+	}
+	line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	var v struct {
+		Type             string          `json:"type"`
+		UUID             string          `json:"uuid"`
+		ParentUUID       *string         `json:"parentUuid"`
+		SessionID        string          `json:"sessionId"`
+		AgentID          string          `json:"agentId"`
+		Timestamp        string          `json:"timestamp"`
+		CWD              string          `json:"cwd"`
+		GitBranch        string          `json:"gitBranch"`
+		Version          string          `json:"version"`
+		UserType         string          `json:"userType"`
+		IsSidechain      bool            `json:"isSidechain"`
+		IsMeta           bool            `json:"isMeta"`
+		IsCompactSummary bool            `json:"isCompactSummary"`
+		IsAPIError       bool            `json:"isApiErrorMessage"`
+		ToolDenialKind   string          `json:"toolDenialKind"`
+		Message          json.RawMessage `json:"message"`
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return Entry{}, fmt.Errorf("read entry: %w", err)
+	}
+	e := Entry{
+		Type: v.Type, UUID: v.UUID, SessionID: v.SessionID, AgentID: v.AgentID, Timestamp: v.Timestamp,
+		CWD: v.CWD, GitBranch: v.GitBranch, Version: v.Version, UserType: v.UserType,
+		IsSidechain: v.IsSidechain, IsMeta: v.IsMeta, IsCompactSummary: v.IsCompactSummary, IsAPIError: v.IsAPIError,
+		ToolDenialKind: v.ToolDenialKind, raw: append(json.RawMessage(nil), line...),
+	}
+	if v.ParentUUID != nil {
+		e.ParentUUID = *v.ParentUUID
+	}
+	if len(v.Message) > 0 && v.Message[0] == '{' {
+		e.Message = &Message{}
+		if err := json.Unmarshal(v.Message, e.Message); err != nil {
+			return Entry{}, fmt.Errorf("read entry %s: %w", v.UUID, err)
+		}
+	}
+	return e, nil
+}
+
+// Stamp is what every entry of one conversation says of where it was written.
+type Stamp struct {
+	SessionID string
+	AgentID   string // of a subagent; makes the entry a side chain
+	CWD       string // absolute
+	GitBranch string // may be empty
+	Version   string // of the program that writes
+}
+
+// NewEntry returns the entry of a message, complete enough for Claude Code to resume from it.
+func NewEntry(s Stamp, uuid, parent string, at time.Time, m Message) Entry {
+	return Entry{
+		Type: m.Role, UUID: uuid, ParentUUID: parent, SessionID: s.SessionID, AgentID: s.AgentID,
+		IsSidechain: s.AgentID != "", Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"),
+		CWD: s.CWD, GitBranch: s.GitBranch, Version: s.Version, UserType: "external", Message: &m,
+	}
+}
+
+// MarshalJSON writes the entry as it was read; one made here is written in the key order Claude Code uses.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	if e.raw != nil {
+		return e.raw, nil
+	}
+	return encode(struct {
+		ParentUUID       *string  `json:"parentUuid"`
+		IsSidechain      bool     `json:"isSidechain"`
+		AgentID          string   `json:"agentId,omitempty"`
+		Type             string   `json:"type"`
+		Message          *Message `json:"message,omitempty"`
+		UUID             string   `json:"uuid"`
+		Timestamp        string   `json:"timestamp"`
+		UserType         string   `json:"userType"`
+		CWD              string   `json:"cwd"`
+		SessionID        string   `json:"sessionId"`
+		Version          string   `json:"version"`
+		GitBranch        string   `json:"gitBranch"`
+		IsMeta           bool     `json:"isMeta,omitempty"`
+		IsCompactSummary bool     `json:"isCompactSummary,omitempty"`
+		IsAPIError       bool     `json:"isApiErrorMessage,omitempty"`
+		ToolDenialKind   string   `json:"toolDenialKind,omitempty"`
+	}{
+		optional(e.ParentUUID), e.IsSidechain, e.AgentID, e.Type, e.Message, e.UUID, e.Timestamp, e.UserType, e.CWD,
+		e.SessionID, e.Version, e.GitBranch, e.IsMeta, e.IsCompactSummary, e.IsAPIError, e.ToolDenialKind,
+	})
+}
+
+// UnmarshalJSON is ParseEntry.
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	v, err := ParseEntry(data)
+	if err != nil {
+		return err
+	}
+	*e = v
+	return nil
+}
