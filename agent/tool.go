@@ -43,7 +43,9 @@ type ToolResult struct {
 }
 
 // TextResult is a result of one text.
-func TextResult(s string) ToolResult { return ToolResult{Content: []transcript.Block{transcript.Text(s)}} }
+func TextResult(s string) ToolResult {
+	return ToolResult{Content: []transcript.Block{transcript.Text(s)}}
+}
 
 // ErrorResult is a failure that the model is told.
 func ErrorResult(s string) ToolResult {

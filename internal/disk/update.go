@@ -41,8 +41,6 @@ func UpdateJSON(ctx context.Context, path string, update func(old []byte) ([]byt
 	old, err := ReadRegular(target, MaxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		old, err = nil, nil
-	} else if err == nil && old == nil {
-		old = []byte{}
 	}
 	if err != nil {
 		return fmt.Errorf("update document: %w", err)
