@@ -96,12 +96,16 @@ type Request struct {
 	Key  Key
 	Spec Spec
 
-	// Prompt is the user's text. It is committed as one entry. Empty: go on with what is there, which must then end in
-	// something the model has to answer.
+	// Prompt is the user's text, committed as one entry. Without one the session goes on with what is there; if the
+	// model has nothing left to answer, the run ends at once with its last answer.
 	Prompt string
-	// PromptID is the uuid of the prompt's entry: the same id twice is one prompt, so that a prompt that was
-	// committed before a crash is not sent again. Empty: a new one.
+	// PromptID is the uuid of the prompt's entry: a prompt the session already holds is not added again, so that a run
+	// can be repeated after a crash. Empty: a new one.
 	PromptID string
+
+	// Abandon says that the run before was interrupted by the person: calls it left open are not run again, the model
+	// is told that they were interrupted. By default open calls of tools with Again are run again.
+	Abandon bool
 
 	// Inbox is asked at every turn boundary for what the person said meanwhile; nil never says anything. Each note's
 	// entry gets the note's ID as its uuid.

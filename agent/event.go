@@ -61,11 +61,11 @@ type Delivered struct {
 	Notes []Note
 }
 
-// Finished is the last event of a conversation: of a subagent when it is done, of the run when it ends well.
+// Finished is the last event of a conversation, however it ends: what was spent is known even when it failed.
 type Finished struct {
 	Path   string
 	Result Result
-	Err    error // of a subagent that failed; nil for the run itself, whose error is the iterator's
+	Err    error // nil if it ended well; for the run itself also the iterator's error
 }
 
 func (Started) event()      {}

@@ -1,0 +1,380 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"flower/transcript"
+)
+
+// maxContinuations is how often in a row an answer cut by the output limit is continued: an answer of more than four
+// times the limit is a model that repeats itself.
+const maxContinuations = 3
+
+// conversation is one run of one agent. The goroutine that calls run owns it; tools run beside it and report back to it.
+type conversation struct {
+	engine  *Engine
+	key     Key
+	path    string // of events: the subagent's id
+	spec    Spec
+	emit    func(Event)
+	inbox   Inbox
+	meter   *Meter
+	budgets []budget // every limit that this conversation's spending counts against, the outermost first
+	abandon bool
+
+	prefix   Prefix
+	tools    map[string]boundTool
+	messages []transcript.Message // what the model has been told; only ever appended to
+	parent   string               // uuid of the last entry
+	known    map[string]bool      // uuids of user entries the session holds
+	lastMark Mark                 // end of the request before
+	hasMark  bool
+	refusal  string // what the endpoint said of the last answer, if it was a refusal
+	result   Result
+}
+
+// budget is a limit on what a meter may show.
+type budget struct {
+	meter *Meter
+	limit float64
+}
+
+func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
+
+// run is the whole life of the conversation; it always emits Finished.
+func (c *conversation) run(ctx context.Context, prompt, promptID, title string) (Result, error) {
+	err := c.converse(ctx, prompt, promptID, title)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	c.result.Usage, c.result.CostUSD, c.result.Unpriced = c.meter.Spent()
+	c.emit(Finished{Path: c.path, Result: c.result, Err: err})
+	return c.result, err
+}
+
+func (c *conversation) converse(ctx context.Context, prompt, promptID, title string) error {
+	open, report, err := c.load(ctx)
+	if err != nil {
+		return err
+	}
+	c.emit(Started{Path: c.path, Key: c.key, Agent: c.spec.Name, Title: title, Resumed: c.result.Resumed, Report: report})
+	if err := c.settle(ctx, open); err != nil {
+		return err
+	}
+	if prompt != "" && !c.known[promptID] {
+		if promptID == "" {
+			promptID = c.engine.opts.NewID()
+		}
+		if err := c.say(ctx, promptID, prompt); err != nil {
+			return err
+		}
+	}
+	return c.loop(ctx)
+}
+
+// load brings back what the session holds, or stores the prefix of a new one. It returns the calls that were left
+// without a result.
+func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript.Report, error) {
+	tools, err := c.bind()
+	if err != nil {
+		return nil, transcript.Report{}, err
+	}
+	lines, err := c.engine.opts.Log.Load(ctx, c.key)
+	if err != nil {
+		return nil, transcript.Report{}, fmt.Errorf("load session %s: %w", c.key.Session, err)
+	}
+	if err := c.loadPrefix(ctx, tools); err != nil {
+		return nil, transcript.Report{}, err
+	}
+	entries, damaged := transcript.ParseHistory(lines)
+	c.result.Resumed = len(entries) > 0
+	agentID := c.path
+	p := transcript.Prepare(entries, transcript.Options{Trim: c.engine.opts.Trim, AgentID: agentID, KeepOpenCalls: true})
+	p.Report.Damaged += damaged
+	for _, s := range p.Spills {
+		if err := c.engine.opts.Spill(s); err != nil {
+			return nil, p.Report, fmt.Errorf("move a result out of session %s: %w", c.key.Session, err)
+		}
+	}
+	c.messages = p.Messages
+	c.known = make(map[string]bool)
+	for _, e := range p.Entries {
+		c.parent = e.UUID
+		if e.Type == transcript.RoleUser {
+			c.known[e.UUID] = true
+		}
+		if e.Message != nil && e.Message.Role == transcript.RoleAssistant {
+			c.result.Context = e.Message.Usage.Context()
+			c.result.StopReason = e.Message.StopReason
+			c.result.Model = e.Message.Model
+		}
+	}
+	c.result.Text = lastText(c.messages)
+	c.markLoaded()
+	return p.Open, p.Report, nil
+}
+
+// loadPrefix takes the stored prefix. A session without one (a new session, or one that another program wrote) gets
+// the agent's own, stored before anything is sent.
+func (c *conversation) loadPrefix(ctx context.Context, tools []ToolSpec) error {
+	log := c.engine.opts.Log
+	prefix, ok, err := log.Prefix(ctx, c.key)
+	if err != nil {
+		return fmt.Errorf("load prefix of session %s: %w", c.key.Session, err)
+	}
+	if !ok {
+		prefix = Prefix{System: c.spec.Instructions, Tools: tools}
+		if err := log.SetPrefix(ctx, c.key, prefix); err != nil {
+			return fmt.Errorf("store prefix of session %s: %w", c.key.Session, err)
+		}
+	}
+	c.prefix = prefix
+	return nil
+}
+
+func lastText(messages []transcript.Message) string {
+	if n := len(messages); n > 0 && messages[n-1].Role == transcript.RoleAssistant {
+		return messages[n-1].PlainText()
+	}
+	return ""
+}
+
+// loop asks until the model is done.
+func (c *conversation) loop(ctx context.Context) error {
+	continued := 0
+	for {
+		if err := c.deliver(ctx); err != nil {
+			return err
+		}
+		if len(c.messages) == 0 {
+			return errors.New("run agent: a new session needs a prompt")
+		}
+		if c.messages[len(c.messages)-1].Role == transcript.RoleAssistant {
+			done, err := c.afterAnswer(ctx, &continued)
+			if done || err != nil {
+				return err
+			}
+		}
+		resp, err := c.ask(ctx)
+		if err != nil {
+			return err
+		}
+		if resp.Message.StopReason != StopMaxTokens {
+			continued = 0
+			if err := c.settle(ctx, resp.Message.ToolUses()); err != nil {
+				return err
+			}
+		} else if err := c.refuseCut(ctx, resp.Message.ToolUses()); err != nil {
+			return err
+		}
+	}
+}
+
+// afterAnswer decides what follows when the model has spoken last, in this process or before: nothing (done), or
+// another request.
+func (c *conversation) afterAnswer(ctx context.Context, continued *int) (done bool, err error) {
+	switch c.result.StopReason {
+	case StopPauseTurn: // sent back as it is
+		return false, nil
+	case StopRefusal:
+		return false, &RefusalError{Details: c.refusal}
+	case StopContextWindow:
+		return false, &ModelError{Kind: Overflow, Message: "the answer was cut by the end of the context window"}
+	case StopMaxTokens:
+		if *continued++; *continued > maxContinuations {
+			return false, fmt.Errorf("run agent: the answer was cut by the output limit %d times in a row", *continued)
+		}
+		const cut = "Your answer reached the output limit and was cut. Go on exactly where it stopped; if you were writing a long tool input, send it in smaller parts."
+		return false, c.say(ctx, c.engine.opts.NewID(), cut)
+	}
+	return true, nil
+}
+
+// ask sends one request and commits the answer.
+func (c *conversation) ask(ctx context.Context) (*Response, error) {
+	if err := c.checkLimits(); err != nil {
+		return nil, err
+	}
+	o := &c.engine.opts
+	req := &ModelRequest{
+		Model: firstOf(c.spec.Model, o.ModelName), MaxTokens: c.spec.MaxTokens,
+		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: c.marks(),
+		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = o.MaxTokens
+	}
+	resp, err := o.Model.Generate(ctx, req, func(d Delta) { c.emit(Progress{Path: c.path, Delta: d}) })
+	if err != nil {
+		return nil, err
+	}
+	resp.Message.Content = keepable(resp)
+	// Spent is counted before the commit: a failing disk must not hide what the answer cost.
+	c.meter.Add(resp.Message.Usage, resp.CostUSD, resp.Unpriced)
+	c.result.Turns++
+	c.result.StopReason = resp.Message.StopReason
+	c.result.Context = resp.Message.Usage.Context()
+	c.result.Model = resp.Message.Model
+	c.refusal = resp.StopDetails
+	if text := resp.Message.PlainText(); text != "" || resp.Message.StopReason == StopEndTurn {
+		c.result.Text = text
+	}
+	if err := c.commit(ctx, c.engine.opts.NewID(), resp.Message, ""); err != nil {
+		return nil, err
+	}
+	c.messages = transcript.Append(c.messages, resp.Message)
+	_, total, _ := c.budgets[0].meter.Spent()
+	c.emit(Answered{
+		Path: c.path, Message: resp.Message, Turn: c.result.Turns,
+		CostUSD: resp.CostUSD, Unpriced: resp.Unpriced, Total: total,
+	})
+	return resp, nil
+}
+
+// keepable is what may be kept of an answer: calls of a refused or cut answer are not run, so they are not kept either,
+// except that a cut answer's complete calls get a result saying so; and an answer never ends in thinking, which the API
+// would refuse to read back.
+func keepable(resp *Response) []transcript.Block {
+	content := resp.Message.Content
+	switch resp.Message.StopReason {
+	case StopRefusal, StopContextWindow:
+		kept := make([]transcript.Block, 0, len(content))
+		for _, b := range content {
+			if b.Type != transcript.TypeToolUse {
+				kept = append(kept, b)
+			}
+		}
+		content = kept
+	}
+	if n := len(content); n > 0 && content[n-1].IsThinking() && resp.Message.StopReason != StopPauseTurn {
+		content = append(content[:n:n], transcript.Text("(cut off here)"))
+	}
+	return content
+}
+
+// refuseCut answers the calls of an answer that the output limit has cut: they were not run.
+func (c *conversation) refuseCut(ctx context.Context, calls []transcript.Block) error {
+	results := make([]ToolResult, len(calls))
+	for i, call := range calls {
+		results[i] = ErrorResult("Not run: the answer that contains this call was cut by the output limit. Call again, with shorter input.")
+		if err := c.store(ctx, call, results[i]); err != nil {
+			return err
+		}
+	}
+	c.tell(calls, results)
+	return nil
+}
+
+// deliver hands over what the person said meanwhile.
+func (c *conversation) deliver(ctx context.Context) error {
+	if c.inbox == nil {
+		return nil
+	}
+	notes, err := c.inbox.Take(ctx)
+	if err != nil {
+		return fmt.Errorf("read inbox: %w", err)
+	}
+	if len(notes) == 0 {
+		return nil
+	}
+	for _, n := range notes {
+		if c.known[n.ID] {
+			continue
+		}
+		if err := c.say(ctx, n.ID, n.Text); err != nil {
+			return err
+		}
+	}
+	if err := c.inbox.Delivered(context.WithoutCancel(ctx), notes); err != nil {
+		return fmt.Errorf("empty inbox: %w", err)
+	}
+	c.emit(Delivered{Path: c.path, Notes: notes})
+	return nil
+}
+
+// say commits a text of the person's side and adds it to what the model is told.
+func (c *conversation) say(ctx context.Context, id, text string) error {
+	if strings.TrimSpace(text) == "" {
+		return nil // the API refuses blank text
+	}
+	m := transcript.Message{Role: transcript.RoleUser, Content: []transcript.Block{transcript.Text(text)}}
+	if err := c.commit(ctx, id, m, ""); err != nil {
+		return err
+	}
+	c.known[id] = true
+	c.messages = transcript.Append(c.messages, m)
+	return nil
+}
+
+// commit stores one message. It is not interrupted by a cancelled ctx: what has happened is written down.
+func (c *conversation) commit(ctx context.Context, id string, m transcript.Message, denial string) error {
+	o := &c.engine.opts
+	stamp := transcript.Stamp{SessionID: c.key.Session, AgentID: c.path, CWD: o.CWD, GitBranch: o.GitBranch(), Version: o.Version}
+	entry := transcript.NewEntry(stamp, id, c.parent, o.Now(), m)
+	entry.ToolDenialKind = denial
+	if err := o.Log.Append(context.WithoutCancel(ctx), c.key, entry); err != nil {
+		return fmt.Errorf("store entry of session %s: %w", c.key.Session, err)
+	}
+	c.parent = id
+	return nil
+}
+
+func (c *conversation) checkLimits() error {
+	if n := c.spec.Limits.Turns; n > 0 && c.result.Turns >= n {
+		return &LimitError{Turns: n, meter: c.meter}
+	}
+	for _, b := range c.budgets {
+		if _, spent, _ := b.meter.Spent(); b.limit > 0 && spent >= b.limit {
+			return &LimitError{CostUSD: b.limit, meter: b.meter}
+		}
+	}
+	return nil
+}
+
+// marks are the places behind which the endpoint caches: the end of this request, so that the next one reads it, and
+// the end of the one before, so that a turn with many blocks does not fall out of the endpoint's lookback.
+func (c *conversation) marks() []Mark {
+	end := endOf(c.messages)
+	marks := []Mark{end}
+	if c.hasMark && c.lastMark != end {
+		marks = []Mark{c.lastMark, end}
+	}
+	c.lastMark, c.hasMark = end, true
+	return marks
+}
+
+// markLoaded finds the end of the last request of a loaded history: the message before the last answer.
+func (c *conversation) markLoaded() {
+	for i := len(c.messages) - 1; i > 0; i-- {
+		if c.messages[i].Role == transcript.RoleAssistant {
+			c.lastMark, c.hasMark = endOf(c.messages[:i]), true
+			return
+		}
+	}
+}
+
+func endOf(messages []transcript.Message) Mark {
+	last := len(messages) - 1
+	return Mark{Message: last, Block: len(messages[last].Content) - 1}
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// inputText is a call's input for an error message, bounded.
+func inputText(input json.RawMessage) string {
+	const most = 200
+	s := []rune(string(input))
+	if len(s) > most {
+		return string(s[:most]) + "…"
+	}
+	return string(s)
+}

@@ -1,0 +1,223 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"flower/transcript"
+)
+
+// Defaults of Options.
+const (
+	// DefaultMaxTokens bounds one answer: half of the smallest output limit among current models (64K), room for a long file.
+	DefaultMaxTokens = 32_000
+	// DefaultParallel is how many calls of one answer run at once.
+	DefaultParallel = 8
+)
+
+// Options configure an Engine.
+type Options struct {
+	Model   Model   // required
+	Log     Log     // required
+	Toolbox Toolbox // required if any agent has tools
+
+	ModelName string // model of agents that name none; required unless every agent does
+	MaxTokens int    // of answers of agents that set none; 0 is DefaultMaxTokens
+	Parallel  int    // calls of one answer that run at once; 0 is DefaultParallel
+
+	// Trim moves old, big tool results to files when a session is loaded; it needs Spill. Off by default.
+	Trim bool
+	// Spill writes a text that was moved out of a history; it is called before the history is sent.
+	Spill func(transcript.Spill) error
+
+	CWD       string        // stamped on entries
+	GitBranch func() string // stamped on entries; nil is none
+	Version   string        // stamped on entries; empty is "flower"
+
+	Now   func() time.Time // nil is time.Now
+	NewID func() string    // makes UUIDs; nil is random ones
+}
+
+// Engine runs agents. It is safe for concurrent use; one session must not be run twice at the same time.
+type Engine struct{ opts Options }
+
+// New checks the options and returns an engine.
+func New(opts Options) (*Engine, error) {
+	switch {
+	case opts.Model == nil:
+		return nil, errors.New("make engine: no Model")
+	case opts.Log == nil:
+		return nil, errors.New("make engine: no Log")
+	case opts.Trim && opts.Spill == nil:
+		return nil, errors.New("make engine: Trim needs Spill")
+	}
+	if opts.MaxTokens == 0 {
+		opts.MaxTokens = DefaultMaxTokens
+	}
+	if opts.Parallel == 0 {
+		opts.Parallel = DefaultParallel
+	}
+	if opts.GitBranch == nil {
+		opts.GitBranch = func() string { return "" }
+	}
+	if opts.Version == "" {
+		opts.Version = "flower"
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.NewID == nil {
+		opts.NewID = uuid.NewString
+	}
+	return &Engine{opts: opts}, nil
+}
+
+// Run runs an agent in a session and yields what happens, Finished last; a run that failed then yields its error.
+// Breaking the loop, or cancelling ctx, stops the model and the tools, commits the results there are, and returns when
+// everything has stopped. Errors: *ModelError, *LimitError, *RefusalError, ctx's cause, or a failure of the log.
+func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		events := make(chan Event)
+		failed := make(chan error, 1)
+		go func() {
+			defer close(events)
+			failed <- e.run(ctx, req, func(ev Event) { events <- ev })
+		}()
+		for ev := range events {
+			if !yield(ev, nil) {
+				cancel()
+				for range events { // until the run has stopped
+				}
+				return
+			}
+		}
+		if err := <-failed; err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
+	if req.Key.Project == "" || req.Key.Session == "" {
+		return errors.New("run agent: the request names no session")
+	}
+	meter := req.Meter
+	if meter == nil {
+		meter = &Meter{}
+	}
+	own := meter.Child()
+	c := &conversation{
+		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox, meter: own,
+		budgets: []budget{{own, req.Spec.Limits.CostUSD}}, abandon: req.Abandon,
+	}
+	_, err := c.run(ctx, req.Prompt, req.PromptID, "")
+	return err
+}
+
+// subagentID derives a subagent's id from the call that started it, so that the call finds the same transcript when it
+// is run again.
+func subagentID(parent Key, callID string) string {
+	sum := sha256.Sum256([]byte(parent.String() + "\x00" + callID))
+	return "a" + hex.EncodeToString(sum[:8])
+}
+
+// spawn runs a subagent of c and returns what its caller is told. Only a failure that would hit the parent as well is
+// an error.
+func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
+	spec, ok := findSubagent(c.spec.Subagents, s.Agent)
+	if !ok {
+		return ErrorResult(fmt.Sprintf("There is no agent of the type %q. Known types: %s.", s.Agent, subagentNames(c.spec.Subagents))), nil
+	}
+	id := subagentID(c.key, s.CallID)
+	own := c.meter.Child()
+	child := &conversation{
+		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit, meter: own,
+		budgets: append(append([]budget(nil), c.budgets...), budget{own, spec.Limits.CostUSD}),
+	}
+	promptID := uuid.NewSHA1(uuid.NameSpaceOID, []byte(child.key.String())).String()
+	result, err := child.run(ctx, s.Prompt, promptID, s.Title)
+	var limit *LimitError
+	var refusal *RefusalError
+	var model *ModelError
+	switch {
+	case err == nil && result.Text == "":
+		return TextResult("(the agent ended without a word)"), nil
+	case err == nil:
+		return TextResult(result.Text), nil
+	case errors.As(err, &limit) && child.owns(limit):
+		return ErrorResult(lastWords("The agent was stopped: "+limit.Error()+".", result.Text)), nil
+	case errors.As(err, &refusal):
+		return ErrorResult(lastWords("The agent's model declined to go on.", result.Text)), nil
+	case errors.As(err, &model) && model.Kind == Overflow:
+		return ErrorResult(lastWords("The agent's context window is full. Give the rest of the task to a new agent, in smaller parts.", result.Text)), nil
+	}
+	return ToolResult{}, err
+}
+
+func lastWords(what, text string) string {
+	if text == "" {
+		return what
+	}
+	return what + " Its last words:\n\n" + text
+}
+
+func findSubagent(specs []Spec, name string) (Spec, bool) {
+	if name == "" && len(specs) == 1 {
+		return specs[0], true
+	}
+	for _, s := range specs {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Spec{}, false
+}
+
+func subagentNames(specs []Spec) string {
+	names := ""
+	for i, s := range specs {
+		if i > 0 {
+			names += ", "
+		}
+		names += s.Name
+	}
+	return names
+}
+
+// LimitError is a run stopped by one of its limits.
+type LimitError struct {
+	Turns   int     // the limit, if turns ran out
+	CostUSD float64 // the limit, if money ran out
+
+	meter *Meter
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	if e.Turns > 0 {
+		return fmt.Sprintf("limit of %d turns reached", e.Turns)
+	}
+	return fmt.Sprintf("budget of $%.2f is used up", e.CostUSD)
+}
+
+// RefusalError is an answer that the model declined to give.
+type RefusalError struct {
+	Details string // what the endpoint says of it; may be empty
+}
+
+// Error implements error.
+func (e *RefusalError) Error() string {
+	if e.Details == "" {
+		return "the model declined to answer"
+	}
+	return "the model declined to answer: " + e.Details
+}
