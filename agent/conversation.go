@@ -154,7 +154,7 @@ func (c *conversation) loop(ctx context.Context) error {
 			return errors.New("run agent: a new session needs a prompt")
 		}
 		if c.messages[len(c.messages)-1].Role == transcript.RoleAssistant {
-			done, err := c.afterAnswer(ctx, &continued)
+			done, err := c.afterAnswer(ctx)
 			if done || err != nil {
 				return err
 			}
@@ -168,7 +168,12 @@ func (c *conversation) loop(ctx context.Context) error {
 			if err := c.settle(ctx, resp.Message.ToolUses()); err != nil {
 				return err
 			}
-		} else if err := c.refuseCut(ctx, resp.Message.ToolUses()); err != nil {
+			continue
+		}
+		if continued++; continued > maxContinuations {
+			return fmt.Errorf("run agent: the answer was cut by the output limit %d times in a row", continued)
+		}
+		if err := c.refuseCut(ctx, resp.Message.ToolUses()); err != nil {
 			return err
 		}
 	}
@@ -176,7 +181,7 @@ func (c *conversation) loop(ctx context.Context) error {
 
 // afterAnswer decides what follows when the model has spoken last, in this process or before: nothing (done), or
 // another request.
-func (c *conversation) afterAnswer(ctx context.Context, continued *int) (done bool, err error) {
+func (c *conversation) afterAnswer(ctx context.Context) (done bool, err error) {
 	switch c.result.StopReason {
 	case StopPauseTurn: // sent back as it is
 		return false, nil
@@ -184,12 +189,8 @@ func (c *conversation) afterAnswer(ctx context.Context, continued *int) (done bo
 		return false, &RefusalError{Details: c.refusal}
 	case StopContextWindow:
 		return false, &ModelError{Kind: Overflow, Message: "the answer was cut by the end of the context window"}
-	case StopMaxTokens:
-		if *continued++; *continued > maxContinuations {
-			return false, fmt.Errorf("run agent: the answer was cut by the output limit %d times in a row", *continued)
-		}
-		const cut = "Your answer reached the output limit and was cut. Go on exactly where it stopped; if you were writing a long tool input, send it in smaller parts."
-		return false, c.say(ctx, c.engine.opts.NewID(), cut)
+	case StopMaxTokens: // the process ended before it could say so
+		return false, c.refuseCut(ctx, nil)
 	}
 	return true, nil
 }
@@ -256,17 +257,18 @@ func keepable(resp *Response) []transcript.Block {
 	return content
 }
 
-// refuseCut answers the calls of an answer that the output limit has cut: they were not run.
+// refuseCut answers an answer that the output limit has cut: its calls were not run, the rest is to follow.
 func (c *conversation) refuseCut(ctx context.Context, calls []transcript.Block) error {
+	const cut = "Your answer reached the output limit and was cut. Go on exactly where it stopped; if you were writing a long tool input, send it in smaller parts."
 	results := make([]ToolResult, len(calls))
 	for i, call := range calls {
-		results[i] = ErrorResult("Not run: the answer that contains this call was cut by the output limit. Call again, with shorter input.")
+		results[i] = ErrorResult("Not run: the answer that contains this call was cut by the output limit.")
 		if err := c.store(ctx, call, results[i]); err != nil {
 			return err
 		}
 	}
 	c.tell(calls, results)
-	return nil
+	return c.say(ctx, c.engine.opts.NewID(), cut)
 }
 
 // deliver hands over what the person said meanwhile.
