@@ -111,7 +111,7 @@ type Request struct {
 	// entry gets the note's ID as its uuid.
 	Inbox Inbox
 
-	// Meter is shared by everything that spends the same money; nil is a new one.
+	// Meter is shared by everything that spends the same money; its limit stops this run too. Nil is a new one without a limit.
 	Meter *Meter
 }
 

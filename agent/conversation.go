@@ -22,8 +22,8 @@ type conversation struct {
 	spec    Spec
 	emit    func(Event)
 	inbox   Inbox
-	meter   *Meter
-	budgets []budget // every limit that this conversation's spending counts against, the outermost first
+	meter   *Meter // of this conversation; counts in its parent's
+	top     *Meter // of the whole run
 	abandon bool
 
 	prefix   Prefix
@@ -35,12 +35,6 @@ type conversation struct {
 	hasMark  bool
 	refusal  string // what the endpoint said of the last answer, if it was a refusal
 	result   Result
-}
-
-// budget is a limit on what a meter may show.
-type budget struct {
-	meter *Meter
-	limit float64
 }
 
 func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
@@ -228,7 +222,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		return nil, err
 	}
 	c.messages = transcript.Append(c.messages, resp.Message)
-	_, total, _ := c.budgets[0].meter.Spent()
+	_, total, _ := c.top.Spent()
 	c.emit(Answered{
 		Path: c.path, Message: resp.Message, Turn: c.result.Turns,
 		CostUSD: resp.CostUSD, Unpriced: resp.Unpriced, Total: total,
@@ -329,12 +323,7 @@ func (c *conversation) checkLimits() error {
 	if n := c.spec.Limits.Turns; n > 0 && c.result.Turns >= n {
 		return &LimitError{Turns: n, meter: c.meter}
 	}
-	for _, b := range c.budgets {
-		if _, spent, _ := b.meter.Spent(); b.limit > 0 && spent >= b.limit {
-			return &LimitError{CostUSD: b.limit, meter: b.meter}
-		}
-	}
-	return nil
+	return c.meter.check()
 }
 
 // marks are the places behind which the endpoint caches: the end of this request, so that the next one reads it, and

@@ -110,15 +110,11 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	if req.Key.Project == "" || req.Key.Session == "" {
 		return errors.New("run agent: the request names no session")
 	}
-	meter := req.Meter
-	if meter == nil {
-		meter = &Meter{}
-	}
-	own := meter.Child()
 	c := &conversation{
-		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox, meter: own,
-		budgets: []budget{{own, req.Spec.Limits.CostUSD}}, abandon: req.Abandon,
+		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox,
+		meter: req.Meter.Child(req.Spec.Limits.CostUSD), abandon: req.Abandon,
 	}
+	c.top = c.meter
 	_, err := c.run(ctx, req.Prompt, req.PromptID, "")
 	return err
 }
@@ -138,10 +134,9 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 		return ErrorResult(fmt.Sprintf("There is no agent of the type %q. Known types: %s.", s.Agent, subagentNames(c.spec.Subagents))), nil
 	}
 	id := subagentID(c.key, s.CallID)
-	own := c.meter.Child()
 	child := &conversation{
-		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit, meter: own,
-		budgets: append(append([]budget(nil), c.budgets...), budget{own, spec.Limits.CostUSD}),
+		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,
+		meter: c.meter.Child(spec.Limits.CostUSD), top: c.top,
 	}
 	promptID := uuid.NewSHA1(uuid.NameSpaceOID, []byte(child.key.String())).String()
 	result, err := child.run(ctx, s.Prompt, promptID, s.Title)

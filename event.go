@@ -1,0 +1,135 @@
+package flower
+
+import (
+	"time"
+
+	"flower/agent"
+	"flower/document"
+)
+
+// Event is something a person may want to see. The set is closed; a printer switches over it.
+type Event interface{ flowerEvent() }
+
+// WorkflowStarted opens a run.
+type WorkflowStarted struct {
+	Run   string // id of the run, as in the manifest
+	Woke  int    // which wake this is, from 1
+	Steps int
+}
+
+// NotContinued says that something of an earlier run is there and cannot be used.
+type NotContinued struct {
+	Reason Reason
+	Step   string // the step concerned, if it is only one
+	Detail string // the other path, the file's problem
+	Kept   string // where an unusable file was put aside, if it was
+}
+
+// StepStarted opens a step.
+type StepStarted struct {
+	Name    string
+	Index   int // from 1
+	Total   int
+	Resumed bool // in the session of an earlier run
+	Woke    int
+}
+
+// StepSkipped says that a step has nothing to do.
+type StepSkipped struct {
+	Name         string
+	Index, Total int
+}
+
+// AttemptStarted opens one run of an agent within a step: the step itself, a retry, a round, a judge.
+type AttemptStarted struct {
+	Step, Label string
+	Agent       string
+	SessionID   string
+	Resumed     bool
+}
+
+// AgentEvent is what happens inside an attempt.
+type AgentEvent struct {
+	Label string
+	Event agent.Event
+}
+
+// AttemptFinished closes an attempt; its row is in the manifest.
+type AttemptFinished struct{ Result StepResult }
+
+// StepFinished closes a step.
+type StepFinished struct {
+	Name   string
+	OK     bool
+	Reason string // if not OK
+}
+
+// BriefFrozen says that the requirements are settled.
+type BriefFrozen struct {
+	Path  string
+	Brief document.Brief
+}
+
+// GoalSet says what will be judged.
+type GoalSet struct {
+	Path string
+	Goal document.Goal
+}
+
+// Judged is a judge's verdict on a round.
+type Judged struct {
+	Step          string
+	Round, Rounds int
+	Verdict       document.Verdict
+}
+
+// Asked says that a question waits for the person.
+type Asked struct{ Question Question }
+
+// Settled says how a question ended.
+type Settled struct {
+	Question Question
+	Answer   string // what the person said; empty if nobody did
+	How      AnswerKind
+}
+
+// NoteTaken is the receipt of a remark: it is durable, and whether it is in the brief.
+type NoteTaken struct {
+	Text    string
+	InBrief bool
+}
+
+// Waiting says that a request failed and is sent again after a pause.
+type Waiting struct {
+	Label   string
+	Attempt int
+	Wait    time.Duration
+	Err     error
+}
+
+// Interrupted says that the person stopped the agent; the session goes on.
+type Interrupted struct{ Label string }
+
+// BooksFailed says that lineage or manifest could not be written; said once for each file, tried again at the next write.
+type BooksFailed struct {
+	Path string
+	Err  error
+}
+
+func (WorkflowStarted) flowerEvent() {}
+func (NotContinued) flowerEvent()    {}
+func (StepStarted) flowerEvent()     {}
+func (StepSkipped) flowerEvent()     {}
+func (AttemptStarted) flowerEvent()  {}
+func (AgentEvent) flowerEvent()      {}
+func (AttemptFinished) flowerEvent() {}
+func (StepFinished) flowerEvent()    {}
+func (BriefFrozen) flowerEvent()     {}
+func (GoalSet) flowerEvent()         {}
+func (Judged) flowerEvent()          {}
+func (Asked) flowerEvent()           {}
+func (Settled) flowerEvent()         {}
+func (NoteTaken) flowerEvent()       {}
+func (Waiting) flowerEvent()         {}
+func (Interrupted) flowerEvent()     {}
+func (BooksFailed) flowerEvent()     {}
