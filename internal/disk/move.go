@@ -19,20 +19,19 @@ const StampLayout = "20060102-150405"
 // is never overwritten: -2, -3 … is added.
 func Quarantine(path string, now time.Time) (kept string, err error) {
 	base := path + ".bad-" + now.Format(StampLayout)
-	for n := 1; ; n++ {
+	const most = 1000 // in one second; more is a loop somewhere
+	err = fs.ErrExist
+	for n := 1; n <= most && errors.Is(err, fs.ErrExist); n++ {
 		kept = base
 		if n > 1 {
 			kept = fmt.Sprintf("%s-%d", base, n)
 		}
-		err := renameNew(path, kept)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("move aside: %w", err)
-		}
-		return kept, syncDir(filepath.Dir(path))
+		err = renameNew(path, kept)
 	}
+	if err != nil {
+		return "", fmt.Errorf("move aside: %w", err)
+	}
+	return kept, syncDir(filepath.Dir(path))
 }
 
 // Move is one rename of a [MoveAll].
@@ -115,7 +114,9 @@ func renameNew(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(from, to); err != nil {
+	// Not os.Rename: that refuses an existing directory, even an empty one.
+	if err := syscall.Rename(from, to); err != nil {
+		err = &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 		return errors.Join(err, os.Remove(to))
 	}
 	return nil
