@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -20,26 +21,11 @@ func ReadRegular(path string, max int64) ([]byte, error) {
 }
 
 func readRegular(path string, max int64) ([]byte, error) {
-	// Opening some devices has effects of its own, so look before opening,
-	// and again afterwards, because the name may mean something else by then.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &NotRegularError{Path: path, Mode: info.Mode()}
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &NotRegularError{Path: path, Mode: info.Mode()}
-	}
 	if max <= 0 {
 		return io.ReadAll(f)
 	}
@@ -55,4 +41,39 @@ func readRegular(path string, max int64) ([]byte, error) {
 		return nil, &TooLargeError{Path: path, Size: int64(len(data)), Max: max}
 	}
 	return data, nil
+}
+
+// OpenRegular opens the regular file at path for reading, for those who do not
+// want all of it in memory. Its errors are those of [ReadRegular].
+func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := openRegular(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return f, info, nil
+}
+
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
+	// Opening some devices has effects of its own, so look before opening,
+	// and again afterwards, because the name may mean something else by then.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, &NotRegularError{Path: path, Mode: info.Mode()}
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err = f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &NotRegularError{Path: path, Mode: info.Mode()}
+	}
+	if err != nil {
+		_ = f.Close() // only read from; the first error is the one to tell
+		return nil, nil, err
+	}
+	return f, info, nil
 }
