@@ -13,6 +13,8 @@ import (
 // run in the same workspace and run directory has begun. A Workflow is not changed by running it.
 type Workflow struct {
 	Steps []Step
+	// Begin runs before the first step; an error ends the run. Nil does nothing.
+	Begin func(context.Context, *State) error
 	// Fresh starts every step in a new session and leaves lineage alone.
 	Fresh bool
 }

@@ -1,0 +1,140 @@
+package flower
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"flower/document"
+	"flower/internal/workbench"
+)
+
+// goalGuard is the gate of a working step: after each round a judge that has seen nothing of the work decides. It never
+// goes through lineage: every round and every wake gets a new session, a fresh pair of eyes.
+type goalGuard struct {
+	lang   Lang
+	rounds int
+	canRun bool
+
+	next string // what the next round is told, set by gate for sendBack
+}
+
+// JudgeLabel is the manifest label of the judge of a step's round.
+func JudgeLabel(step string, round int) string { return fmt.Sprintf("%s·判定#%d", step, round) }
+
+// gate asks a judge and acts on its verdict.
+func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision, error) {
+	rt := st.Runtime
+	step := baseName(r.Step)
+	var verdict document.Verdict
+	result, err := rt.Run(ctx, Attempt{
+		Step: step, Label: JudgeLabel(step, st.Round), Agent: Judge(g.lang, g.canRun),
+		Prompt: say(g.lang, "judge.start", map[string]any{
+			"Brief": readBrief(rt).PromptBlock(), "Goal": readGoal(rt).PromptBlock(),
+		}),
+		Annotate: func(row *StepResult) {
+			if row.OK {
+				verdict = document.ParseVerdict(row.Text)
+				row.Verdict = verdict.State.String()
+			}
+		},
+	})
+	if err != nil {
+		return Decision{}, fmt.Errorf("the judge could not decide: %w", err)
+	}
+	rt.emit(Judged{Step: step, Round: st.Round, Rounds: g.rounds, Verdict: verdict})
+	switch {
+	case verdict.Pass():
+		return Decision{Pass: true, Verdict: &verdict}, nil
+	case verdict.State == document.Unreachable:
+		return g.unreachable(ctx, st, result, verdict)
+	case st.Round >= g.rounds:
+		return Decision{}, &Abort{Reason: fmt.Sprintf("not achieved after %d rounds: %s", st.Round, oneLine(verdict.Reason))}
+	}
+	g.next = say(g.lang, "work.notyet", map[string]any{
+		"Reason": verdict.Reason, "Failed": verdict.Failed, "Round": st.Round + 1, "Rounds": g.rounds,
+		"Unclear": verdict.State == document.Unclear,
+	})
+	return Decision{Reason: oneLine(verdict.Reason), Verdict: &verdict}, nil
+}
+
+// sendBack is the step's OnReject.
+func (g *goalGuard) sendBack(*State, Decision) string { return g.next }
+
+// unreachable asks the person what to do with a goal that the judge holds for unreachable.
+func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResult, v document.Verdict) (Decision, error) {
+	stop := &Abort{Reason: "the judge holds the goal for unreachable: " + oneLine(v.Reason), ForPerson: true}
+	human := st.Runtime.opts.Human
+	if human == nil {
+		return Decision{}, stop
+	}
+	text := func(name string) string { return say(g.lang, "unreachable."+name, nil) }
+	accept, change, wrong := text("accept"), text("change"), text("wrong")
+	question := say(g.lang, "unreachable.question", map[string]any{"Reason": v.Reason, "Failed": v.Failed})
+	said, how, err := human.Decide(ctx, judged.SessionID+"/unreachable", question, []string{accept, change, wrong})
+	if err != nil {
+		return Decision{}, err
+	}
+	if how != Given {
+		return Decision{}, stop
+	}
+	if said == accept {
+		return Decision{Pass: true, Reason: "accepted by the person", Verdict: &v}, nil
+	}
+	if st.Round >= g.rounds {
+		return Decision{}, &Abort{Reason: fmt.Sprintf("no round is left after %d; run flower again to go on", st.Round), ForPerson: true}
+	}
+	switch said {
+	case wrong:
+		g.next = say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": ""})
+		return Decision{Reason: "the person disagrees", Verdict: &v}, nil
+	case change:
+		said, how, err = human.Decide(ctx, judged.SessionID+"/change", text("ask"), nil)
+		if err != nil {
+			return Decision{}, err
+		}
+		if how != Given {
+			return Decision{}, stop
+		}
+		return g.change(st, said, v)
+	}
+	// Anything else is the person's own words against the verdict.
+	g.next = say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": said})
+	return Decision{Reason: "the person disagrees", Verdict: &v}, nil
+}
+
+// change writes the person's change into goal and brief and sends the work back.
+func (g *goalGuard) change(st *State, said string, v document.Verdict) (Decision, error) {
+	rt := st.Runtime
+	err := rt.bench.UpdateNote(workbench.Goal, func(old string, _ bool) (string, bool) {
+		return document.AppendToGoal(old, said)
+	})
+	if err == nil {
+		err = rt.bench.UpdateNote(workbench.Brief, func(old string, _ bool) (string, bool) {
+			return document.AppendToBrief(old, additionWhileRunning, rt.opts.Now().Format("15:04:05"), said)
+		})
+	}
+	if err != nil {
+		return Decision{}, fmt.Errorf("change the goal: %w", err)
+	}
+	g.next = say(g.lang, "work.changed", map[string]any{"Change": said, "Goal": readGoal(rt).PromptBlock()})
+	return Decision{Reason: "the goal was changed", Verdict: &v}, nil
+}
+
+// baseName is the step's name without a suffix.
+func baseName(label string) string {
+	if i := strings.IndexAny(label, "#·"); i >= 0 {
+		return label[:i]
+	}
+	return label
+}
+
+// oneLine is a text on one line, bounded, for reasons and errors.
+func oneLine(s string) string {
+	const most = 300
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

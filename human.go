@@ -1,0 +1,314 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"flower/agent"
+	"flower/document"
+	"flower/internal/workbench"
+)
+
+// DefaultAnswerTimeout is how long a question waits for its answer.
+const DefaultAnswerTimeout = 30 * time.Minute
+
+// HumanOptions configure a Human.
+type HumanOptions struct {
+	Workspace string // "" is the current directory
+	Store     Store  // required: remarks and answers are kept there
+
+	Timeout      time.Duration // of a question; 0 is DefaultAnswerTimeout, below 0 does not wait
+	MaxQuestions int           // asked in this run at most; 0 does not limit, below 0 allows none
+
+	// Observe is told of questions, answers and remarks, from whichever goroutine they come. Nil tells nobody.
+	Observe func(Event)
+
+	Lang Lang
+	Now  func() time.Time // nil is time.Now
+}
+
+// Human is the person's side of a run: questions come out, answers and remarks go in. It draws nothing and reads no
+// terminal; whoever does calls Pending, Answer and Say. It is safe for concurrent use.
+type Human struct {
+	opts    HumanOptions
+	project string
+	bench   *workbench.Bench
+
+	mu      sync.Mutex
+	pending []*waiting
+	asked   int
+	gone    bool
+	goneCh  chan struct{}
+}
+
+// Question is something an agent wants to know.
+type Question struct {
+	ID      string // of the call that asks
+	Text    string
+	Options []string // choices offered; the person may say something else
+	AskedAt time.Time
+}
+
+// AnswerKind says how a question ended.
+type AnswerKind string
+
+// The kinds. Only Given carries words of the person.
+const (
+	Given    AnswerKind = "answered"
+	Skipped  AnswerKind = "skipped"
+	TimedOut AnswerKind = "timeout"
+	Nobody   AnswerKind = "nobody" // nobody can answer here
+	OverMax  AnswerKind = "quota"
+)
+
+type waiting struct {
+	question Question
+	reply    chan string
+}
+
+// NewHuman returns the person's side of a run in a workspace.
+func NewHuman(opts HumanOptions) (*Human, error) {
+	if opts.Store == nil {
+		return nil, errors.New("make human: no Store")
+	}
+	if opts.Workspace == "" {
+		opts.Workspace = "."
+	}
+	workspace, err := ResolveWorkspace(opts.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("find workspace: %w", err)
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = DefaultAnswerTimeout
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(Event) {}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Human{
+		opts: opts, project: ProjectKey(workspace), bench: workbench.Open(workspace), goneCh: make(chan struct{}),
+	}, nil
+}
+
+// Ask puts a question to the person and returns what the model is told. It waits for an answer until the timeout. A
+// call that was answered before, by this process or another, gets the same answer without asking again.
+func (h *Human) Ask(ctx context.Context, callID, question string, options []string) (string, error) {
+	if answer, ok, err := h.opts.Store.Answer(ctx, callID); err != nil {
+		return "", fmt.Errorf("look up answer: %w", err)
+	} else if ok {
+		return answer, nil
+	}
+	q := Question{ID: callID, Text: question, Options: options, AskedAt: h.opts.Now()}
+	said, how, err := h.wait(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	told := h.told(q, said, how)
+	if how == Given || how == Skipped {
+		// What a person has said is never asked again; that nobody was there may change.
+		if err := h.opts.Store.SetAnswer(context.WithoutCancel(ctx), callID, told); err != nil {
+			return "", fmt.Errorf("keep answer: %w", err)
+		}
+	}
+	h.logAnswer(q, said, how)
+	h.opts.Observe(Settled{Question: q, Answer: said, How: how})
+	return told, nil
+}
+
+// wait puts the question into the queue until something settles it.
+func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKind, err error) {
+	h.mu.Lock()
+	h.asked++
+	switch {
+	case h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && h.asked > h.opts.MaxQuestions:
+		h.mu.Unlock()
+		return "", OverMax, nil
+	case h.opts.Timeout < 0:
+		h.mu.Unlock()
+		h.opts.Observe(Asked{Question: q})
+		return "", TimedOut, nil
+	case h.gone:
+		h.mu.Unlock()
+		h.opts.Observe(Asked{Question: q})
+		return "", Nobody, nil
+	}
+	w := &waiting{question: q, reply: make(chan string, 1)}
+	h.pending = append(h.pending, w)
+	h.mu.Unlock()
+	defer h.forget(w)
+
+	h.opts.Observe(Asked{Question: q})
+	timer := time.NewTimer(h.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case said := <-w.reply:
+		said = choice(said, q.Options)
+		if said == "" {
+			return "", Skipped, nil
+		}
+		return said, Given, nil
+	case <-timer.C:
+		return "", TimedOut, nil
+	case <-h.goneCh:
+		return "", Nobody, nil
+	case <-ctx.Done():
+		return "", "", context.Cause(ctx)
+	}
+}
+
+// choice turns the number of an option into its text.
+func choice(said string, options []string) string {
+	said = strings.TrimSpace(said)
+	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(options) {
+		return options[n-1]
+	}
+	return said
+}
+
+func (h *Human) forget(w *waiting) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, p := range h.pending {
+		if p == w {
+			h.pending = append(h.pending[:i], h.pending[i+1:]...)
+			return
+		}
+	}
+}
+
+func (h *Human) told(q Question, said string, how AnswerKind) string {
+	switch how {
+	case Given:
+		return said
+	case Skipped:
+		return say(h.opts.Lang, "answer.skipped", nil)
+	case OverMax:
+		return say(h.opts.Lang, "answer.quota", map[string]any{"Max": max(h.opts.MaxQuestions, 0)})
+	case Nobody:
+		return say(h.opts.Lang, "answer.nobody", nil)
+	}
+	return say(h.opts.Lang, "answer.timeout", nil)
+}
+
+// Pending returns the oldest question that waits.
+func (h *Human) Pending() (Question, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.pending) == 0 {
+		return Question{}, false
+	}
+	return h.pending[0].question, true
+}
+
+// Answer answers a waiting question: the number of an option picks it, an empty text skips the question. It returns
+// false if the question does not wait any more.
+func (h *Human) Answer(id, text string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, w := range h.pending {
+		if w.question.ID == id {
+			w.reply <- text // buffered, and only once: the question leaves the queue here
+			h.pending = append(h.pending[:i], h.pending[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// Leave says that nobody can answer any more: waiting and later questions are settled at once.
+func (h *Human) Leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.gone {
+		h.gone = true
+		close(h.goneCh)
+	}
+}
+
+// Say takes a remark: it is durable when Say returns without an error, is appended to the brief, and reaches the agent
+// at its next turn boundary.
+func (h *Human) Say(ctx context.Context, text string) error {
+	return h.say(ctx, text, additionWhileRunning)
+}
+
+func (h *Human) say(ctx context.Context, text string, heading string) error {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
+	if text == "" {
+		return nil
+	}
+	note := agent.Note{ID: uuid.NewString(), Text: text, At: h.opts.Now()}
+	if err := h.opts.Store.AddNote(ctx, h.project, note); err != nil {
+		return fmt.Errorf("keep remark: %w", err)
+	}
+	h.opts.Observe(NoteTaken{Text: text, InBrief: h.intoBrief(note, heading)})
+	return nil
+}
+
+// intoBrief appends a remark to the frozen brief and says whether it is there now.
+func (h *Human) intoBrief(note agent.Note, heading string) bool {
+	in := false
+	err := h.bench.UpdateNote(workbench.Brief, func(old string, there bool) (string, bool) {
+		if !there {
+			return "", false
+		}
+		file, changed := document.AppendToBrief(old, heading, note.At.Format("15:04:05"), note.Text)
+		in = true
+		return file, changed
+	})
+	return in && err == nil
+}
+
+// Take implements agent.Inbox.
+func (h *Human) Take(ctx context.Context) ([]agent.Note, error) {
+	notes, err := h.opts.Store.PendingNotes(ctx, h.project)
+	if err != nil {
+		return nil, err
+	}
+	for i := range notes {
+		notes[i].Text = say(h.opts.Lang, "note", map[string]any{"Time": notes[i].At.Format("15:04:05"), "Text": notes[i].Text})
+	}
+	return notes, nil
+}
+
+// Delivered implements agent.Inbox.
+func (h *Human) Delivered(ctx context.Context, notes []agent.Note) error {
+	ids := make([]string, len(notes))
+	for i, n := range notes {
+		ids[i] = n.ID
+	}
+	return h.opts.Store.MarkDelivered(ctx, h.project, ids)
+}
+
+// Inbox is what the inbox tool says: how many remarks wait. They themselves follow the tool's result as the person's
+// words (Take), so that each reaches the transcript exactly once.
+func (h *Human) Inbox(ctx context.Context) (string, error) {
+	notes, err := h.opts.Store.PendingNotes(ctx, h.project)
+	if err != nil {
+		return "", fmt.Errorf("read inbox: %w", err)
+	}
+	return say(h.opts.Lang, "inbox", map[string]any{"Count": len(notes)}), nil
+}
+
+// logAnswer writes question and answer into the workbench's log; a log that cannot be written stops nothing.
+func (h *Human) logAnswer(q Question, said string, how AnswerKind) {
+	var out strings.Builder
+	fmt.Fprintf(&out, "## %s\n\n%s\n", q.AskedAt.Format("2006-01-02 15:04:05"), strings.TrimSpace(q.Text))
+	for i, o := range q.Options {
+		fmt.Fprintf(&out, "%d. %s\n", i+1, o)
+	}
+	answer := said
+	if how != Given {
+		answer = "(" + string(how) + ")"
+	}
+	fmt.Fprintf(&out, "\n> %s\n\n", strings.ReplaceAll(answer, "\n", "\n> "))
+	_ = h.bench.AppendNote(workbench.QuestionLog, out.String())
+}

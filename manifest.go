@@ -1,0 +1,119 @@
+package flower
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"flower/internal/disk"
+)
+
+// NewRunID returns the id of a run: the time it began and six random hex digits.
+func NewRunID(at time.Time) string {
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	return at.Format("20060102-150405") + "-" + hex.EncodeToString(b[:])
+}
+
+// manifest is this process's hand on manifest.json. It is safe for concurrent use: a signal handler may write the row in
+// flight.
+type manifest struct {
+	dir string
+	run string
+	now func() time.Time
+
+	mu   sync.Mutex
+	rows []StepResult
+}
+
+func (m *manifest) path() string { return filepath.Join(m.dir, manifestFile) }
+
+// add appends a row and writes all of this run's rows; rows of other runs stay as they are. A row that could not be
+// written goes with the next one.
+func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows = append(m.rows, row)
+	if err := disk.PrivateDir(m.dir); err != nil {
+		return "", err
+	}
+	err = disk.UpdateJSON(ctx, m.path(), func(old []byte) ([]byte, error) {
+		others, ok := otherRows(old, m.run)
+		if !ok {
+			var err error
+			if kept, err = disk.Quarantine(m.path(), m.now()); err != nil {
+				return nil, err
+			}
+		}
+		all := others
+		for _, r := range m.rows {
+			raw, err := marshal(r)
+			if err != nil {
+				return nil, fmt.Errorf("encode row of step %s: %w", r.Step, err)
+			}
+			all = append(all, raw)
+		}
+		data, err := marshal(all)
+		if err != nil {
+			return nil, fmt.Errorf("encode manifest: %w", err)
+		}
+		return indent(data), nil
+	})
+	return kept, err
+}
+
+// otherRows returns the rows that other runs have written, byte for byte; false if the file is no manifest.
+func otherRows(data []byte, run string) ([]json.RawMessage, bool) {
+	if data == nil {
+		return nil, true
+	}
+	if oneValue(data) != nil {
+		return nil, false
+	}
+	var rows []json.RawMessage
+	if json.Unmarshal(data, &rows) != nil || rows == nil {
+		return nil, false
+	}
+	kept := rows[:0]
+	for _, raw := range rows {
+		var row struct {
+			Run string `json:"run"`
+		}
+		if json.Unmarshal(raw, &row) == nil && row.Run == run {
+			continue
+		}
+		kept = append(kept, raw)
+	}
+	return kept, true
+}
+
+// ReadManifest returns the rows of a run directory's manifest, oldest first; none if there is no manifest. Rows that
+// cannot be read are left out. It writes nothing.
+func ReadManifest(runDir string) ([]StepResult, error) {
+	data, err := disk.ReadRegular(filepath.Join(runDir, manifestFile), maxBook)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var raws []json.RawMessage
+	if err := json.Unmarshal(data, &raws); err != nil {
+		return nil, fmt.Errorf("read %s: %w", manifestFile, err)
+	}
+	rows := make([]StepResult, 0, len(raws))
+	for _, raw := range raws {
+		var row StepResult
+		if json.Unmarshal(raw, &row) == nil && row.Step != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

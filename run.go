@@ -1,0 +1,226 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Run works through the steps on rt and returns how it went, also when it failed: the outcome is never nil. Errors:
+// *StepError around what stopped a step (*Abort if its gate did), ErrInterrupted, ctx's cause.
+func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
+	r := &runner{
+		workflow: w, rt: rt, book: newLineageBook(rt.opts.RunDir, rt.workspace, rt.opts.Now),
+		state: &State{
+			Runtime: rt, Woke: 1, Sessions: make(map[string]string),
+			Results: make(map[string]StepResult), Values: make(map[string]any),
+		},
+		inherited: make(map[string]bool),
+	}
+	err := w.check()
+	if err == nil {
+		err = r.run(ctx)
+	}
+	cost, unpriced := rt.Spent()
+	rt.mu.Lock()
+	results := append([]StepResult(nil), rt.results...)
+	rt.mu.Unlock()
+	return &Outcome{Woke: r.state.Woke, Sessions: r.state.Sessions, Results: results, CostUSD: cost, Unpriced: unpriced}, err
+}
+
+// runner is one pass over a workflow's steps. One goroutine owns it.
+type runner struct {
+	workflow  *Workflow
+	rt        *Runtime
+	book      *lineageBook
+	state     *State
+	inherited map[string]bool // steps whose session comes from an earlier run
+}
+
+func (r *runner) run(ctx context.Context) error {
+	if err := r.wake(ctx); err != nil {
+		return err
+	}
+	r.rt.emit(WorkflowStarted{Run: r.rt.opts.RunID, Woke: r.state.Woke, Steps: len(r.workflow.Steps)})
+	if r.workflow.Begin != nil {
+		if err := r.workflow.Begin(ctx, r.state); err != nil {
+			return err
+		}
+	}
+	for i := range r.workflow.Steps {
+		if err := r.step(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake takes over what earlier runs have left and counts this one.
+func (r *runner) wake(ctx context.Context) error {
+	if r.workflow.Fresh {
+		return nil
+	}
+	var lookup error
+	l := r.book.load(func(id string) bool {
+		_, ok, err := r.rt.find(ctx, id)
+		if err != nil {
+			lookup = err
+		}
+		return ok
+	})
+	if lookup != nil {
+		return lookup
+	}
+	for name, id := range l.steps {
+		r.state.Sessions[name] = id
+		r.inherited[name] = true
+	}
+	woke, kept, err := r.book.wake(context.WithoutCancel(ctx))
+	for _, refused := range l.refused {
+		r.rt.emit(NotContinued{Reason: refused.reason, Step: refused.step, Detail: refused.detail, Kept: kept})
+	}
+	r.state.Woke = woke
+	r.rt.booksFailed(r.book.path(), err)
+	return nil
+}
+
+// step works through one step.
+func (r *runner) step(ctx context.Context, i int) error {
+	s := &r.workflow.Steps[i]
+	total := len(r.workflow.Steps)
+	if s.When != nil && !s.When(r.state) {
+		r.rt.emit(StepSkipped{Name: s.Name, Index: i + 1, Total: total})
+		return nil
+	}
+	start, err := r.start(s)
+	if err != nil {
+		return &StepError{Step: s.Name, Err: err}
+	}
+	r.rt.emit(StepStarted{Name: s.Name, Index: i + 1, Total: total, Resumed: start.continued, Woke: r.state.Woke})
+	result, err := r.tries(ctx, s, start.attempt)
+	finished := StepFinished{Name: s.Name, OK: err == nil}
+	if err != nil {
+		finished.Reason = err.Error()
+	}
+	r.rt.emit(finished)
+	var abort *Abort
+	if err != nil && (s.OnFail == Stop || errors.As(err, &abort) || stopped(ctx, err)) {
+		return &StepError{Step: s.Name, Err: err}
+	}
+	if err == nil || s.OnFail == Continue {
+		r.keep(s, result)
+	}
+	return nil
+}
+
+// stopped says whether the run as a whole was stopped: no later step may start.
+func stopped(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, ErrInterrupted)
+}
+
+func (r *runner) keep(s *Step, result StepResult) {
+	r.state.Results[s.Name] = result
+	if s.Reduce != nil {
+		s.Reduce(r.state, result)
+		return
+	}
+	r.state.Values[s.Name] = result.Text
+}
+
+// beginning is the first attempt at a step.
+type beginning struct {
+	attempt   Attempt
+	continued bool // in its own session of an earlier run
+}
+
+// start decides in which session a step begins and with which words.
+func (r *runner) start(s *Step) (beginning, error) {
+	b := beginning{attempt: Attempt{Step: s.Name, Label: s.Name, Agent: s.Agent, Index: s.Index, Inbox: s.Inbox, Fork: s.Fork}}
+	switch {
+	case s.ResumeFrom != "":
+		id, ok := r.state.Sessions[s.ResumeFrom]
+		if !ok {
+			return b, fmt.Errorf("resume from step %s: it has no session", s.ResumeFrom)
+		}
+		b.attempt.SessionID = id
+	case r.inherited[s.Name]:
+		b.attempt.SessionID, b.continued = r.state.Sessions[s.Name], true
+	}
+	if b.continued && s.ResumePrompt != nil {
+		b.attempt.Prompt = s.ResumePrompt(r.state)
+	}
+	if b.attempt.Prompt == "" {
+		b.attempt.Prompt = s.Prompt(r.state)
+	}
+	return b, nil
+}
+
+// tries runs a step's attempts: rounds in the same session while its gate sends it back, retries from scratch when it
+// fails.
+func (r *runner) tries(ctx context.Context, s *Step, a Attempt) (StepResult, error) {
+	r.state.Round = 1
+	retries := 0
+	for {
+		result, err := r.attempt(ctx, s, a)
+		var decision Decision
+		if err == nil {
+			decision, err = r.judge(ctx, s, result)
+		}
+		var abort *Abort
+		switch {
+		case err == nil && decision.Pass:
+			return result, nil
+		case err != nil && (errors.As(err, &abort) || stopped(ctx, err)):
+			return result, err
+		case err == nil:
+			if words := r.sendBack(s, decision); words != "" {
+				r.state.Round++
+				a = Attempt{
+					Step: s.Name, Label: fmt.Sprintf("%s#round%d", s.Name, r.state.Round), Agent: s.Agent,
+					Prompt: words, SessionID: result.SessionID, Inbox: s.Inbox,
+				}
+				continue
+			}
+			err = fmt.Errorf("not accepted: %s", decision.Reason)
+		}
+		if retries >= s.Retries {
+			return result, err
+		}
+		retries++
+		r.state.Round = 1
+		a = Attempt{
+			Step: s.Name, Label: fmt.Sprintf("%s#retry%d", s.Name, retries), Agent: s.Agent,
+			Prompt: s.Prompt(r.state), Index: s.Index, Inbox: s.Inbox,
+		}
+		if s.ResumeFrom != "" {
+			a.SessionID, a.Fork = r.state.Sessions[s.ResumeFrom], s.Fork
+		}
+	}
+}
+
+func (r *runner) sendBack(s *Step, d Decision) string {
+	if s.OnReject == nil {
+		return ""
+	}
+	return s.OnReject(r.state, d)
+}
+
+// attempt runs one attempt. Only here is the session written into lineage: what a gate runs is never part of it.
+func (r *runner) attempt(ctx context.Context, s *Step, a Attempt) (StepResult, error) {
+	a.OnSession = func(id string) {
+		r.state.Sessions[s.Name] = id
+		if r.workflow.Fresh {
+			return
+		}
+		_, err := r.book.remember(context.WithoutCancel(ctx), s.Name, id)
+		r.rt.booksFailed(r.book.path(), err)
+	}
+	return r.rt.Run(ctx, a)
+}
+
+func (r *runner) judge(ctx context.Context, s *Step, result StepResult) (Decision, error) {
+	if s.Gate == nil {
+		return Accept(), nil
+	}
+	return s.Gate(ctx, r.state, result)
+}

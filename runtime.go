@@ -1,0 +1,423 @@
+package flower
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"flower/agent"
+	"flower/internal/workbench"
+	"flower/transcript"
+)
+
+// Engine runs an agent's turns; *agent.Engine is one.
+type Engine interface {
+	Run(ctx context.Context, req agent.Request) iter.Seq2[agent.Event, error]
+}
+
+// RuntimeOptions configure a Runtime.
+type RuntimeOptions struct {
+	Workspace string // "" is the current directory
+	RunDir    string // "" is DefaultRunDir
+	Engine    Engine // required
+	Store     Store  // required; must be of the same workspace
+
+	// Human answers and remarks; nil: nobody is there.
+	Human *Human
+	// OnInterrupt is asked after Interrupt what to do: go on in the same session, with a remark or without, or stop.
+	// Nil stops.
+	OnInterrupt func(context.Context) (remark string, goOn bool)
+	// Observe is told what happens, one event at a time. It must not block for long: the run waits for it.
+	Observe func(Event)
+
+	Lang      Lang    // of what flower says to models; zero is English
+	BudgetUSD float64 // of the whole run; 0 does not limit
+
+	Now   func() time.Time // nil is time.Now
+	NewID func() string    // makes session ids; nil is random UUIDs
+	RunID string           // "" is a new one
+}
+
+// Runtime runs agents for the steps of a workflow and keeps the run's books. One workflow at a time runs on it;
+// Interrupt and Rescue may be called from anywhere.
+type Runtime struct {
+	opts      RuntimeOptions
+	workspace string
+	bench     *workbench.Bench
+	manifest  *manifest
+	meter     *agent.Meter
+
+	mu        sync.Mutex
+	cancel    context.CancelCauseFunc // of the attempt in flight
+	inFlight  *StepResult
+	results   []StepResult
+	saidBooks map[string]bool
+
+	observing sync.Mutex
+}
+
+// ErrInterrupted ends an attempt that the person has interrupted.
+var ErrInterrupted = errors.New("interrupted")
+
+// KilledBySignal is the error of a manifest row that a signal handler has written.
+const KilledBySignal = "killed-by-signal"
+
+// NewRuntime checks the options. It writes nothing.
+func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
+	switch {
+	case opts.Engine == nil:
+		return nil, errors.New("make runtime: no Engine")
+	case opts.Store == nil:
+		return nil, errors.New("make runtime: no Store")
+	}
+	if opts.Workspace == "" {
+		opts.Workspace = "."
+	}
+	workspace, err := ResolveWorkspace(opts.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("find workspace: %w", err)
+	}
+	if opts.RunDir == "" {
+		opts.RunDir = DefaultRunDir
+	}
+	if opts.RunDir, err = filepath.Abs(opts.RunDir); err != nil {
+		return nil, fmt.Errorf("find run directory: %w", err)
+	}
+	if opts.Observe == nil {
+		opts.Observe = func(Event) {}
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.NewID == nil {
+		opts.NewID = uuid.NewString
+	}
+	if opts.RunID == "" {
+		opts.RunID = NewRunID(opts.Now())
+	}
+	return &Runtime{
+		opts: opts, workspace: workspace, bench: workbench.Open(workspace),
+		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now},
+		meter:     agent.NewMeter(opts.BudgetUSD),
+		saidBooks: make(map[string]bool),
+	}, nil
+}
+
+// Close closes the store.
+func (rt *Runtime) Close() error { return rt.opts.Store.Close() }
+
+// Workspace is the resolved path of the workspace.
+func (rt *Runtime) Workspace() string { return rt.workspace }
+
+// RunID is the id under which this run's rows stand in the manifest.
+func (rt *Runtime) RunID() string { return rt.opts.RunID }
+
+// Spent is the cost of this run so far in USD; unpriced says that some of it is not known.
+func (rt *Runtime) Spent() (usd float64, unpriced bool) {
+	_, usd, unpriced = rt.meter.Spent()
+	return usd, unpriced
+}
+
+// Interrupt stops the attempt in flight at the next boundary; what was done is kept. It returns false if nothing runs.
+func (rt *Runtime) Interrupt() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.cancel == nil {
+		return false
+	}
+	rt.cancel(ErrInterrupted)
+	return true
+}
+
+// Rescue writes the attempt in flight to the manifest, marked as killed by a signal. It is for signal handlers: the
+// process is expected to end right after.
+func (rt *Runtime) Rescue() {
+	rt.mu.Lock()
+	row := rt.inFlight
+	rt.inFlight = nil
+	rt.mu.Unlock()
+	if row == nil {
+		return
+	}
+	row.Error, row.EndedAt = KilledBySignal, rt.opts.Now()
+	rt.book(context.Background(), *row)
+}
+
+// Attempt is one run of an agent for a step.
+type Attempt struct {
+	Step  string // name of the step
+	Label string // of the manifest row; "" is Step
+	Agent agent.Spec
+	// Prompt is the text to send.
+	Prompt string
+	// SessionID is the session to go on in; "" starts a new one.
+	SessionID string
+	// Fork goes on in a copy of SessionID.
+	Fork bool
+	// Index puts the workbench's index before the prompt of a new session.
+	Index bool
+	// Inbox delivers the person's remarks.
+	Inbox bool
+	// OnSession is told the session's id before anything is sent; nil tells nobody.
+	OnSession func(id string)
+	// Annotate may change the row before it is written; nil leaves it.
+	Annotate func(*StepResult)
+}
+
+// Run runs an attempt to its end and writes its row. The error is the result's Err: nil only if the agent ended well.
+func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
+	if a.Label == "" {
+		a.Label = a.Step
+	}
+	row := StepResult{Step: a.Label, Run: rt.opts.RunID, StartedAt: rt.opts.Now(), Attempts: 1}
+	key, err := rt.session(ctx, a, &row)
+	if err == nil {
+		rt.fly(&row)
+		if a.OnSession != nil {
+			a.OnSession(key.Session)
+		}
+		rt.emit(AttemptStarted{Step: a.Step, Label: a.Label, Agent: a.Agent.Name, SessionID: key.Session, Resumed: row.Resumed})
+		err = rt.attempts(ctx, a, key, &row)
+	}
+	row.EndedAt = rt.opts.Now()
+	row.OK, row.err = err == nil, err
+	if err != nil {
+		row.Error = err.Error()
+	}
+	if a.Annotate != nil {
+		a.Annotate(&row)
+	}
+	if rt.land() {
+		rt.book(context.WithoutCancel(ctx), row)
+	}
+	rt.emit(AttemptFinished{Result: row})
+	return row, err
+}
+
+// session finds or names the session of an attempt.
+func (rt *Runtime) session(ctx context.Context, a Attempt, row *StepResult) (agent.Key, error) {
+	fresh := agent.Key{Project: ProjectKey(rt.workspace)}
+	if a.SessionID == "" {
+		fresh.Session = rt.opts.NewID()
+		row.SessionID = fresh.Session
+		return fresh, nil
+	}
+	key, ok, err := rt.find(ctx, a.SessionID)
+	if err != nil {
+		return agent.Key{}, err
+	}
+	if !ok {
+		// A session whose id is known but that holds nothing yet was named by a process that died before it spoke.
+		fresh.Session = a.SessionID
+		key = fresh
+	}
+	row.Resumed = ok
+	if a.Fork {
+		if !ok {
+			return agent.Key{}, fmt.Errorf("fork session %s: it is not in the store", a.SessionID)
+		}
+		fresh.Session = rt.opts.NewID()
+		if err := rt.opts.Store.Fork(ctx, key, fresh); err != nil {
+			return agent.Key{}, fmt.Errorf("fork session %s: %w", a.SessionID, err)
+		}
+		row.ResumedFrom, key = a.SessionID, fresh
+	}
+	row.SessionID = key.Session
+	return key, nil
+}
+
+// find looks a session up under every spelling of the workspace's key.
+func (rt *Runtime) find(ctx context.Context, id string) (agent.Key, bool, error) {
+	for _, project := range projectKeys(rt.workspace) {
+		key := agent.Key{Project: project, Session: id}
+		ok, err := rt.opts.Store.Has(ctx, key)
+		if err != nil {
+			return agent.Key{}, false, fmt.Errorf("look up session %s: %w", id, err)
+		}
+		if ok {
+			return key, true, nil
+		}
+	}
+	return agent.Key{}, false, nil
+}
+
+// attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
+func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult) error {
+	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, Meter: rt.meter}
+	if a.Index && !row.Resumed {
+		req.Prompt = rt.withIndex(req.Prompt)
+	}
+	if a.Inbox && rt.opts.Human != nil {
+		req.Inbox = rt.opts.Human
+	}
+	for {
+		err := rt.once(ctx, a.Label, req, row)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrInterrupted) && ctx.Err() == nil:
+			rt.emit(Interrupted{Label: a.Label})
+			if rt.opts.OnInterrupt == nil {
+				return ErrInterrupted
+			}
+			remark, goOn := rt.opts.OnInterrupt(ctx)
+			if !goOn {
+				return ErrInterrupted
+			}
+			// No attempt is used up: the person wanted a word, the session goes on.
+			req.Prompt, req.Abandon = rt.text("interrupted", map[string]any{"Remark": remark}), true
+		case isOverflow(err):
+			return fmt.Errorf("the context window is full: %w", err)
+		default:
+			row.Errors = append(row.Errors, err.Error())
+			return err
+		}
+	}
+}
+
+func isOverflow(err error) bool {
+	var m *agent.ModelError
+	return errors.As(err, &m) && m.Kind == agent.Overflow
+}
+
+// once runs the engine once and adds what it did to the row.
+func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, row *StepResult) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	rt.mu.Lock()
+	rt.cancel = cancel
+	rt.mu.Unlock()
+	defer func() {
+		rt.mu.Lock()
+		rt.cancel = nil
+		rt.mu.Unlock()
+		cancel(nil)
+	}()
+	var failed error
+	for ev, err := range rt.opts.Engine.Run(ctx, req) {
+		if err != nil {
+			failed = err
+			continue
+		}
+		rt.note(label, ev, row)
+		rt.emit(AgentEvent{Label: label, Event: ev})
+	}
+	return failed
+}
+
+// note keeps of an event what belongs into the row.
+func (rt *Runtime) note(label string, ev agent.Event, row *StepResult) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	switch ev := ev.(type) {
+	case agent.Progress:
+		r, ok := ev.Delta.(agent.Retrying)
+		if !ok {
+			return
+		}
+		row.Errors = append(row.Errors, r.Err.Error())
+		row.Attempts = max(row.Attempts, r.Attempt+1)
+	case agent.Answered:
+		row.CostUSD += ev.CostUSD
+		row.Unpriced = row.Unpriced || ev.Unpriced
+		row.Usage = row.Usage.Add(ev.Message.Usage)
+		if ev.Path == "" {
+			row.Turns++
+			row.Context = ev.Message.Usage.Context()
+			row.Model = ev.Message.Model
+		}
+	case agent.Finished:
+		if ev.Path == "" {
+			row.Text = ev.Result.Text
+			row.Context = ev.Result.Context
+		}
+	}
+}
+
+// withIndex puts the workbench's index before a prompt, if there is anything on the bench.
+func (rt *Runtime) withIndex(prompt string) string {
+	index, err := rt.bench.Index()
+	if err != nil || index == "" {
+		return prompt
+	}
+	return rt.text("index", map[string]any{"Index": index}) + "\n\n" + prompt
+}
+
+// fly makes the row known to Rescue; land takes it back and says whether it was still there.
+func (rt *Runtime) fly(row *StepResult) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.inFlight = row
+}
+
+func (rt *Runtime) land() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if rt.inFlight == nil {
+		return false
+	}
+	rt.inFlight = nil
+	return true
+}
+
+// book writes a row.
+func (rt *Runtime) book(ctx context.Context, row StepResult) {
+	rt.mu.Lock()
+	rt.results = append(rt.results, row)
+	rt.mu.Unlock()
+	kept, err := rt.manifest.add(ctx, row)
+	if kept != "" {
+		rt.emit(NotContinued{Reason: Unreadable, Detail: manifestFile, Kept: kept})
+	}
+	rt.booksFailed(rt.manifest.path(), err)
+}
+
+// booksFailed says once for each file that it cannot be written.
+func (rt *Runtime) booksFailed(path string, err error) {
+	if err == nil {
+		return
+	}
+	rt.mu.Lock()
+	said := rt.saidBooks[path]
+	rt.saidBooks[path] = true
+	rt.mu.Unlock()
+	if !said {
+		rt.emit(BooksFailed{Path: path, Err: err})
+	}
+}
+
+func (rt *Runtime) emit(ev Event) {
+	rt.observing.Lock()
+	defer rt.observing.Unlock()
+	rt.opts.Observe(ev)
+}
+
+// ContextOf is the size in tokens that a session had after its last answer; 0 if it is not known.
+func (rt *Runtime) ContextOf(ctx context.Context, id string) int {
+	key, ok, err := rt.find(ctx, id)
+	if err != nil || !ok {
+		return 0
+	}
+	const enough = 64 // a last answer with many parallel results is still among these
+	lines, err := rt.opts.Store.Tail(ctx, key, enough)
+	if err != nil {
+		return 0
+	}
+	return contextOf(lines)
+}
+
+func contextOf(lines []json.RawMessage) int {
+	entries, _ := transcript.ParseHistory(lines)
+	return transcript.Context(entries)
+}
+
+// text renders one of the things flower says to models.
+func (rt *Runtime) text(name string, data map[string]any) string {
+	return say(rt.opts.Lang, name, data)
+}
