@@ -1,0 +1,70 @@
+//go:build unix
+
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestCapture(t *testing.T) {
+	tests := []struct {
+		name       string
+		head, tail int
+		chunks     []string
+		want       string
+		omitted    int64
+	}{
+		{"empty", 3, 3, nil, "", 0},
+		{"fits", 3, 3, []string{"abcdef"}, "abcdef", 0},
+		{"one too many", 3, 3, []string{"abcdefg"}, "abc\n[… 1 bytes left out …]\nefg", 1},
+		{"byte by byte", 3, 3, strings.Split("abcdefghij", ""), "abc\n[… 4 bytes left out …]\nhij", 4},
+		{"ring turns", 1, 4, []string{"ab", "cde", "fgh", "ij"}, "a\n[… 5 bytes left out …]\nghij", 5},
+		{"no head", -1, 2, []string{"abc"}, "\n[… 1 bytes left out …]\nbc", 1},
+		{"no tail", 2, -1, []string{"abc"}, "ab\n[… 1 bytes left out …]\n", 1},
+		{"cuts between characters", 4, 4, []string{"字字字字"}, "字\n[… 6 bytes left out …]\n字", 6},
+		{"character over the seam", 4, 4, []string{"a字字b"}, "a字字b", 0},
+		{"bad bytes at the cut stay visible", 2, 2, []string{"a\xffbbbb\xffc"}, "a\uFFFD\n[… 4 bytes left out …]\n\uFFFDc", 4},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCapture(Command{KeepHead: tt.head, KeepTail: tt.tail})
+			for _, chunk := range tt.chunks {
+				c.add([]byte(chunk))
+			}
+			if got, omitted := c.text(); got != tt.want || omitted != tt.omitted {
+				t.Errorf("got %q, %d, want %q, %d", got, omitted, tt.want, tt.omitted)
+			}
+		})
+	}
+}
+
+func FuzzCapture(f *testing.F) {
+	f.Add([]byte("abcdefghij"), uint8(3), uint8(3), uint8(1))
+	f.Add([]byte("a字\x00字\xff\xfe"), uint8(4), uint8(2), uint8(3))
+	f.Fuzz(func(t *testing.T, data []byte, head, tail, chunk uint8) {
+		var spill bytes.Buffer
+		c := newCapture(Command{KeepHead: int(head), KeepTail: int(tail), Spill: &spill})
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), int(chunk)+1)
+			c.add(rest[:n])
+			rest = rest[n:]
+		}
+		text, omitted := c.text()
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			t.Errorf("not clean: %q", text)
+		}
+		if !bytes.Equal(spill.Bytes(), data) {
+			t.Errorf("spilled %q, want %q", spill.Bytes(), data)
+		}
+		if omitted == 0 && text != clean(data) {
+			t.Errorf("got %q for %q", text, data)
+		}
+		if omitted > 0 && !strings.Contains(text, fmt.Sprintf("\n[… %d bytes left out …]\n", omitted)) {
+			t.Errorf("no mark in %q", text)
+		}
+	})
+}
