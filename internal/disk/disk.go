@@ -149,3 +149,11 @@ func resolve(path string) (string, error) {
 	}
 	return "", &fs.PathError{Op: "resolve", Path: path, Err: syscall.ELOOP}
 }
+
+// Exists reports whether there is something at path, be it a dangling link. A
+// path that cannot be looked at counts as existing: whoever asks is about to
+// create something, or will meet the error when using it.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,130 @@
+// Package workbench keeps what models leave in a workspace for each other and
+// for the person: scripts, artifacts, notes and long results.
+//
+// Terms: the bench is the directory, .flower in the workspace or one outside
+// the repository. Notes are the documents on which a run continues: brief,
+// goal, question log, handoffs. To spill is to move a long result to a file
+// named after its content, so that a conversation holds only a pointer.
+//
+// Trust model: everything on the bench may have been written by a model or a
+// person. Names and descriptions are cleaned before they enter the index,
+// which is shown to models and on terminals; notes are returned as they are.
+// The bench belongs to the workspace, so its modes follow the umask.
+package workbench
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"flower/internal/disk"
+)
+
+// Names in the bench.
+const (
+	dirName      = ".flower"
+	scriptsDir   = "scripts"
+	artifactsDir = "artifacts"
+	notesDir     = "notes"
+	spillDir     = "spill"
+	indexFile    = "INDEX.md"
+)
+
+// fileMode and the umask give the mode of files on the bench.
+const fileMode fs.FileMode = 0o666
+
+// Bench is one workbench. It holds no state but paths and is safe for
+// concurrent use, also by several processes.
+type Bench struct {
+	workspace string
+	dir       string
+}
+
+// Open returns the bench of a workspace, <workspace>/.flower. Nothing is read
+// or written until a method needs it; methods that only read write nothing.
+func Open(workspace string) *Bench {
+	return OpenAt(workspace, filepath.Join(workspace, dirName))
+}
+
+// OpenAt is Open with the bench in another directory.
+func OpenAt(workspace, dir string) *Bench {
+	return &Bench{workspace: workspace, dir: dir}
+}
+
+// OutsideDir is where the bench of a workspace lies when it must not be in the
+// repository: <parent>/.flower-<name of the workspace>.
+func OutsideDir(workspace string) string {
+	workspace = filepath.Clean(workspace)
+	return filepath.Join(filepath.Dir(workspace), dirName+"-"+filepath.Base(workspace))
+}
+
+// Dir is the bench itself.
+func (b *Bench) Dir() string { return b.dir }
+
+// Scripts is the directory of reusable scripts.
+func (b *Bench) Scripts() string { return filepath.Join(b.dir, scriptsDir) }
+
+// Artifacts is the directory of results that are no source.
+func (b *Bench) Artifacts() string { return filepath.Join(b.dir, artifactsDir) }
+
+// Notes is the directory of documents.
+func (b *Bench) Notes() string { return filepath.Join(b.dir, notesDir) }
+
+// SpillDir is the directory of long results.
+func (b *Bench) SpillDir() string { return filepath.Join(b.dir, spillDir) }
+
+// Create makes the directories that are missing, and an ignore file that keeps
+// spilled results out of git.
+func (b *Bench) Create() error {
+	for _, dir := range []string{b.Scripts(), b.Artifacts(), b.Notes()} {
+		if err := disk.SharedDir(dir); err != nil {
+			return fmt.Errorf("make workbench: %w", err)
+		}
+	}
+	return b.createSpill()
+}
+
+func (b *Bench) createSpill() error {
+	if err := disk.SharedDir(b.SpillDir()); err != nil {
+		return fmt.Errorf("make workbench: %w", err)
+	}
+	ignore := filepath.Join(b.SpillDir(), ".gitignore")
+	if disk.Exists(ignore) {
+		return nil // the person's, perhaps changed on purpose
+	}
+	return disk.WriteFile(ignore, []byte("*\n"), fileMode)
+}
+
+// Spill writes text to the spill directory, named by the first 16 hex digits
+// of its SHA-256, and returns the path relative to the workspace. Writing the
+// same text again does nothing.
+func (b *Bench) Spill(text string) (string, error) {
+	sum := sha256.Sum256([]byte(text))
+	path := filepath.Join(b.SpillDir(), hex.EncodeToString(sum[:8])+".txt")
+	rel, err := filepath.Rel(b.workspace, path)
+	if err != nil {
+		rel = path // one of the two is relative: the full path is right too
+	}
+	// The size lets a file that somebody truncated be written again.
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
+		return rel, nil
+	}
+	if err := b.createSpill(); err != nil {
+		return "", err
+	}
+	if err := disk.WriteFile(path, []byte(text), fileMode); err != nil {
+		return "", fmt.Errorf("spill: %w", err)
+	}
+	return rel, nil
+}
+
+func exists(err error) (bool, error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
