@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -31,7 +32,8 @@ type Entry struct {
 	// Message is nil for entries that carry none (system notes and the like).
 	Message *Message
 
-	raw json.RawMessage
+	raw      json.RawMessage
+	repaired bool // bytes of it could not be read and were replaced
 }
 
 // DeniedByRule is the ToolDenialKind of a call that a guard refused.
@@ -43,13 +45,13 @@ const SyntheticModel = "<synthetic>"
 var errNotObject = errors.New("read entry: not a JSON object")
 
 // ParseEntry reads one stored line. It fails on anything that is not a JSON object or whose known keys have the wrong
-// types; invalid UTF-8 is read as U+FFFD.
+// types; invalid UTF-8 and escapes of half a character are read as U+FFFD, NUL bytes around the object are skipped.
 func ParseEntry(line []byte) (Entry, error) {
-	line = bytes.TrimSpace(line)
+	line = bytes.Trim(line, "\x00 \t\r\n")
 	if len(line) == 0 || line[0] != '{' {
 		return Entry{}, errNotObject
 	}
-	line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	line, repaired := cleanJSON(line)
 	var v struct {
 		Type             string          `json:"type"`
 		UUID             string          `json:"uuid"`
@@ -75,7 +77,7 @@ func ParseEntry(line []byte) (Entry, error) {
 		Type: v.Type, UUID: v.UUID, SessionID: v.SessionID, AgentID: v.AgentID, Timestamp: v.Timestamp,
 		CWD: v.CWD, GitBranch: v.GitBranch, Version: v.Version, UserType: v.UserType,
 		IsSidechain: v.IsSidechain, IsMeta: v.IsMeta, IsCompactSummary: v.IsCompactSummary, IsAPIError: v.IsAPIError,
-		ToolDenialKind: v.ToolDenialKind, raw: append(json.RawMessage(nil), line...),
+		ToolDenialKind: v.ToolDenialKind, raw: bytes.Clone(line), repaired: repaired,
 	}
 	if v.ParentUUID != nil {
 		e.ParentUUID = *v.ParentUUID
@@ -143,4 +145,68 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 	}
 	*e = v
 	return nil
+}
+
+// WithMessage returns the entry with another message. Of an entry that was read only what differs is written anew: the
+// content, and those of the message's other known keys that have another value; all other bytes stay.
+func (e Entry) WithMessage(m Message) Entry {
+	old := e.Message
+	e.Message = &m
+	if e.raw == nil {
+		return e
+	}
+	list, _ := members(e.raw)
+	var raw json.RawMessage
+	for _, k := range list {
+		if strings.EqualFold(k.key, "message") {
+			raw = e.raw[k.value:k.to]
+		}
+	}
+	if old == nil || len(raw) == 0 || raw[0] != '{' {
+		e.raw = setMember(e.raw, "message", mustEncode(m))
+		return e
+	}
+	content := m.Content
+	if content == nil {
+		content = []Block{}
+	}
+	raw = setMember(raw, "content", mustEncode(content))
+	set := func(key string, changed bool, value any) {
+		if changed {
+			raw = setMember(raw, key, mustEncode(value))
+		}
+	}
+	set("role", m.Role != old.Role, m.Role)
+	set("id", m.ID != old.ID, m.ID)
+	set("model", m.Model != old.Model, m.Model)
+	set("stop_reason", m.StopReason != old.StopReason, optional(m.StopReason))
+	set("usage", m.Usage != old.Usage, m.Usage)
+	e.raw = setMember(e.raw, "message", raw)
+	return e
+}
+
+// WithParent returns the entry hung on another one; "" makes it a root. All other bytes of an entry that was read stay.
+func (e Entry) WithParent(uuid string) Entry {
+	e.ParentUUID = uuid
+	if e.raw != nil {
+		e.raw = setMember(e.raw, "parentUuid", mustEncode(optional(uuid)))
+	}
+	return e
+}
+
+// withoutResultCopy drops toolUseResult, the second copy of a result that Claude Code keeps beside the message.
+func (e Entry) withoutResultCopy() Entry {
+	if bytes.Contains(e.raw, []byte("toolUseResult")) {
+		e.raw = deleteMember(e.raw, "toolUseResult")
+	}
+	return e
+}
+
+// mustEncode encodes values of this package, which were read from JSON or made of strings and numbers.
+func mustEncode(v any) json.RawMessage {
+	raw, err := encode(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
 }

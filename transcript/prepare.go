@@ -8,7 +8,9 @@ type Options struct {
 	AgentID string
 	// KeepOpenCalls leaves the calls of a last assistant message that have no result as they are and reports them
 	// in Prepared.Open, for a caller that can settle them itself. By default they get a result that says the
-	// outcome is unknown.
+	// outcome is unknown. Only calls after which nothing stands but results of the same message are left open; if there
+	// are such results, the last of Prepared.Messages is a user message with these alone, and Append brings the missing
+	// ones into it in the order of the calls.
 	KeepOpenCalls bool
 }
 
@@ -20,7 +22,8 @@ type Spill struct {
 
 // Prepared is a history that the API accepts.
 type Prepared struct {
-	// Entries stay, in the order they are sent, with the parents that hold now.
+	// Entries stay, in the order they are sent, with the parents that hold now. Among them are results made for calls
+	// that had none; their ids depend on the calls alone. Preparing Entries again changes nothing.
 	Entries []Entry
 	// Messages are what is sent: roles alternate, calls and results are paired and in order.
 	Messages []Message
@@ -28,18 +31,46 @@ type Prepared struct {
 	Spills []Spill
 	// Open are the calls without a result at the end, if Options.KeepOpenCalls is set.
 	Open []Block
+	// Leaf is the uuid of the stored entry that the conversation's next entry hangs on; "" if none stays.
+	Leaf string
 	// Report says what was done.
 	Report Report
 }
 
-// Report counts what Prepare changed.
+// Report counts what Prepare changed; it is zero for a history that needs nothing.
 type Report struct {
-	Dropped     []string // uuids of entries left out
-	Damaged     int      // entries that could not be read or used
+	Dropped     []string // uuids of entries left out, those of branches that a person has left included
+	Repaired    []string // uuids of entries whose parent is not there or makes a cycle: something before them is lost
+	Damaged     int      // entries that could not be used; lines that could not be read are counted by ParseHistory
 	Expired     int
 	Trimmed     int
 	Interrupted int
 	Denials     int
 	Thinking    int      // thinking blocks removed behind a change
 	Inserted    []string // ids of calls that got a result
+}
+
+// Prepare makes the history that is sent out of the entries that are stored. It is pure: the entries stay as they are,
+// and the same entries give the same bytes, which caches and the signatures of thinking blocks depend on.
+//
+// First the conversation is read out of the graph that the entries form. Then, in this order: expire (results of
+// commands whose output is stale by now), trim (big results, if asked for), prune (errors of the API, older denials,
+// interruptions), relink (what hung on a dropped entry) and heal (what the API would refuse). Thinking stays byte for
+// byte up to the first change of something that was sent before, and goes behind it.
+func Prepare(entries []Entry, opts Options) Prepared {
+	h := newHistory(entries, opts)
+	h.expire()
+	var spills []Spill
+	if opts.Trim {
+		spills = h.trim()
+	}
+	h.prune()
+	h.heal(opts.KeepOpenCalls)
+	h.relink() // behind heal, which also drops entries
+	p := Prepared{Entries: h.entries(), Messages: h.messages(), Spills: spills, Leaf: h.leafID()}
+	for _, c := range h.open {
+		p.Open = append(p.Open, c.Block)
+	}
+	p.Report = h.report
+	return p
 }

@@ -273,7 +273,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		Model      string          `json:"model"`
 		Content    json.RawMessage `json:"content"`
 		StopReason string          `json:"stop_reason"`
-		Usage      *Usage          `json:"usage"`
+		Usage      json.RawMessage `json:"usage"`
 	}
 	if err := json.Unmarshal(data, &v); err != nil {
 		return fmt.Errorf("read message: %w", err)
@@ -283,8 +283,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("read content: %w", err)
 	}
 	*m = Message{Role: v.Role, Content: content, ID: v.ID, Model: v.Model, StopReason: v.StopReason}
-	if v.Usage != nil {
-		m.Usage = *v.Usage
+	if len(v.Usage) > 0 && json.Unmarshal(v.Usage, &m.Usage) != nil {
+		m.Usage = Usage{} // a gateway's own way to count: no reason to lose the message
 	}
 	return nil
 }

@@ -1,0 +1,308 @@
+package transcript
+
+import (
+	"cmp"
+	"slices"
+)
+
+// graph finds the conversation in stored entries. They form a tree by their parents, but not a list: the entries of one
+// answer belong together by message id, and a result belongs to its call wherever it hangs. A walk from the newest leaf
+// to the root alone would lose results; taking everything would send what a person has rewound.
+type graph struct {
+	nodes []*node // in stored order
+	order []*node // parents before children, otherwise in stored order
+}
+
+func newGraph(entries []Entry, agentID string, report *Report) *graph {
+	g := &graph{}
+	byID := g.collect(entries, agentID, report)
+	g.link(byID, report)
+	g.groupAnswers()
+	g.matchResults()
+	g.findWords()
+	return g
+}
+
+// collect makes nodes of the thread's entries; of entries with the same uuid the first one counts.
+func (g *graph) collect(entries []Entry, agentID string, report *Report) map[string]*node {
+	byID := make(map[string]*node, len(entries))
+	for _, e := range entries {
+		if !thread(e, agentID) {
+			continue
+		}
+		role, ok := conversation(e)
+		if !ok || e.UUID == "" && role != "" {
+			report.Damaged++ // without a uuid it has no place among the others
+		}
+		if e.UUID == "" || byID[e.UUID] != nil {
+			continue
+		}
+		n := newNode(e, role)
+		n.broken = !ok
+		n.at = len(g.nodes)
+		byID[e.UUID] = n
+		g.nodes = append(g.nodes, n)
+	}
+	return byID
+}
+
+// link hangs every node on its parent. A node whose parent is not there hangs on the one stored before it, and so does
+// the first node of a cycle.
+func (g *graph) link(byID map[string]*node, report *Report) {
+	l := linker{linked: make([]bool, len(g.nodes)), waiting: map[*node][]*node{}}
+	mend := func(n *node) (before *node) {
+		if !n.gap {
+			n.gap = true
+			report.Repaired = append(report.Repaired, n.entry.UUID)
+		}
+		if n.at > 0 {
+			before = g.nodes[n.at-1]
+		}
+		return before
+	}
+	for _, n := range g.nodes {
+		parent := byID[n.entry.ParentUUID]
+		if parent == nil && n.entry.ParentUUID != "" {
+			parent = mend(n)
+		}
+		if parent != nil && !l.linked[parent.at] {
+			l.waiting[parent] = append(l.waiting[parent], n) // for a parent that is stored later
+			continue
+		}
+		l.attach(n, parent)
+	}
+	for _, n := range g.nodes { // what waits still waits for itself, and all before it is linked
+		if !l.linked[n.at] {
+			l.attach(n, mend(n))
+		}
+	}
+	g.order = l.order
+}
+
+// linker hangs nodes on parents that are linked already, and with them all that waited for them.
+type linker struct {
+	order   []*node
+	linked  []bool
+	waiting map[*node][]*node
+}
+
+func (l *linker) attach(n, parent *node) {
+	n.parent = parent
+	for todo := []*node{n}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		l.linked[n.at] = true
+		l.order = append(l.order, n)
+		if n.parent != nil {
+			n.parent.children = append(n.parent.children, n)
+			n.up = n.parent.up
+			if n.parent.role != "" {
+				n.up = n.parent
+			}
+		}
+		for _, c := range slices.Backward(l.waiting[n]) { // the stack turns them round again
+			if !l.linked[c.at] {
+				c.parent = n
+				todo = append(todo, c)
+			}
+		}
+	}
+}
+
+// groupAnswers puts the entries of one answer together: the same message id and directly chained. The id alone is not
+// enough, some gateways give all their answers the same one.
+func (g *graph) groupAnswers() {
+	for _, n := range g.order {
+		if n.role != RoleAssistant {
+			continue
+		}
+		id := n.entry.Message.ID
+		if p := n.up; p != nil && p.role == RoleAssistant && id != "" && p.group.id == id {
+			n.group = p.group
+		} else {
+			n.group = &group{id: id, ids: map[string]bool{}}
+		}
+		n.group.members = append(n.group.members, n)
+	}
+}
+
+// matchResults finds the call of every result: the nearest one stored before it with this id that has none yet,
+// otherwise the first one behind it. A call without id or name and the second call with one id in an answer are of no
+// use to the API.
+func (g *graph) matchResults() {
+	calls := map[string][]*piece{} // unanswered, in stored order
+	early := []*piece{}
+	for _, n := range g.nodes {
+		for _, p := range n.pieces {
+			switch {
+			case p.Type == TypeToolUse && n.role == RoleAssistant:
+				if p.ID == "" || p.Name == "" || n.group.ids[p.ID] {
+					p.remove()
+					continue
+				}
+				n.group.ids[p.ID] = true
+				n.group.calls = append(n.group.calls, p)
+				calls[p.ID] = append(calls[p.ID], p)
+			case p.Type == TypeToolResult && n.role == RoleUser:
+				open := calls[p.ToolUseID]
+				if len(open) == 0 {
+					early = append(early, p)
+					continue
+				}
+				marry(open[len(open)-1], p)
+				calls[p.ToolUseID] = open[:len(open)-1]
+			}
+		}
+	}
+	for _, p := range early {
+		open := calls[p.ToolUseID]
+		i := slices.IndexFunc(open, func(c *piece) bool { return c.node.at > p.node.at })
+		if i >= 0 {
+			marry(open[i], p)
+			calls[p.ToolUseID] = open[i+1:]
+		}
+	}
+	for _, n := range g.nodes {
+		if n.role == RoleAssistant && n == n.group.members[0] {
+			n.group.sortCalls()
+		}
+	}
+}
+
+func marry(call, result *piece) {
+	call.mate, result.mate = result, call
+	owner := call.node.group
+	owner.satellites = append(owner.satellites, result.node)
+	if result.node.group == nil {
+		result.node.group = owner
+	}
+}
+
+// sortCalls brings the calls into the order of the members and each satellite in only once, in the order of its calls.
+func (g *group) sortCalls() {
+	rank := make(map[*node]int, len(g.members))
+	for i, m := range g.members {
+		rank[m] = i
+	}
+	slices.SortStableFunc(g.calls, func(a, b *piece) int { return cmp.Compare(rank[a.node], rank[b.node]) })
+	g.satellites = nil
+	seen := map[*node]bool{}
+	for _, c := range g.calls {
+		if c.mate != nil && !seen[c.mate.node] {
+			seen[c.mate.node] = true
+			g.satellites = append(g.satellites, c.mate.node)
+		}
+	}
+}
+
+// findWords finds what a person said while a tool ran: words that hang on the entry of an answered call itself, as a
+// side leaf. A rewound prompt never hangs there, it hangs on a result or on an answer without calls.
+func (g *graph) findWords() {
+	for _, n := range g.nodes {
+		if n.role != RoleUser || n.group != nil || n.up == nil || n.up.role != RoleAssistant || !n.up.group.answered() {
+			continue
+		}
+		if !slices.ContainsFunc(n.children, func(c *node) bool { return c.role != "" }) {
+			n.words, n.group = true, n.up.group
+		}
+	}
+}
+
+// newestLeaf is the last stored message that nothing hangs on. A leaf that only belongs to an answer the conversation
+// goes on from elsewhere, such as a result that came late, does not count.
+func (g *graph) newestLeaf() *node {
+	// below is what the leaves under a node belong to, if that is one thing, and several if it is not.
+	type leaves struct {
+		of      any
+		several bool
+	}
+	below := make([]leaves, len(g.nodes))
+	goesOn := map[*group]bool{}
+	var ends []*node
+	for i := len(g.order) - 1; i >= 0; i-- {
+		n := g.order[i]
+		b := &below[n.at]
+		if b.of == nil && n.role != "" {
+			ends = append(ends, n)
+			b.of = n
+			if n.group != nil {
+				b.of = n.group
+			}
+		}
+		if n.group != nil && (b.several || b.of != n.group) {
+			goesOn[n.group] = true
+		}
+		if n.parent != nil && b.of != nil {
+			p := &below[n.parent.at]
+			p.several = p.several || b.several || p.of != nil && p.of != b.of
+			p.of = b.of
+		}
+	}
+	var newest, last *node
+	for _, n := range ends {
+		if last == nil || n.at > last.at {
+			last = n
+		}
+		if !goesOn[n.group] && (newest == nil || n.at > newest.at) {
+			newest = n
+		}
+	}
+	if newest == nil {
+		return last
+	}
+	return newest
+}
+
+// keep marks the nodes of the conversation: the way from the newest leaf to the root, the answers on it with all their
+// entries and results, and the notes that hang on these. It returns the leaf.
+func (g *graph) keep() *node {
+	leaf := g.newestLeaf()
+	for n := leaf; n != nil; n = n.parent {
+		n.onPath, n.kept = true, true
+		if n.role != RoleAssistant || n != n.group.members[0] {
+			continue
+		}
+		for _, list := range [][]*node{n.group.members, n.group.satellites} {
+			for _, m := range list {
+				m.kept = true
+			}
+		}
+	}
+	for _, n := range g.order {
+		switch {
+		case n.words && n.group.members[0].kept, n.role == "" && n.parent != nil && n.parent.kept:
+			n.kept = true
+		}
+	}
+	return leaf
+}
+
+// units brings the kept nodes into the order they are sent: an answer's entries together, its results behind it.
+func (g *graph) units() []*unit {
+	var list []*unit
+	done := make([]bool, len(g.nodes))
+	add := func(to []*node, nodes ...*node) []*node {
+		for _, n := range nodes {
+			if n.kept && !done[n.at] {
+				done[n.at] = true
+				to = append(to, n)
+			}
+		}
+		return to
+	}
+	for _, n := range g.order {
+		switch {
+		case !n.kept || done[n.at]:
+		case n.role == RoleAssistant:
+			u := &unit{group: n.group}
+			u.nodes = add(nil, n.group.members...)
+			u.results = add(nil, n.group.satellites...)
+			list = append(list, u)
+		case n.group != nil && !n.words && n.group.members[0].kept:
+			// comes with its answer
+		default:
+			list = append(list, &unit{nodes: add(nil, n)})
+		}
+	}
+	return list
+}

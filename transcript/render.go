@@ -1,0 +1,90 @@
+package transcript
+
+import "slices"
+
+// entries returns what stays, with the messages as they are now.
+func (h *history) entries() []Entry {
+	list := make([]Entry, 0, len(h.nodes))
+	for n := range h.all {
+		if n.out {
+			list = append(list, n.render())
+		}
+	}
+	return list
+}
+
+// render writes the entry anew if blocks of it are gone or others.
+func (n *node) render() Entry {
+	differ := func(p *piece) bool { return p.differ }
+	if !slices.ContainsFunc(n.pieces, differ) {
+		return n.entry
+	}
+	m := *n.entry.Message
+	m.Content = nil
+	for _, p := range n.pieces {
+		if !p.gone {
+			m.Content = append(m.Content, p.Block)
+		}
+	}
+	e := n.entry.WithMessage(m)
+	if slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.differ && p.Type == TypeToolResult }) {
+		e = e.withoutResultCopy()
+	}
+	return e
+}
+
+// messages returns what is sent.
+func (h *history) messages() []Message {
+	var list []Message
+	say := func(m Message) {
+		switch last := len(list) - 1; {
+		case len(m.Content) == 0:
+		case last >= 0 && list[last].Role == m.Role:
+			m.Content = append(list[last].Content, m.Content...)
+			list[last] = m
+		default:
+			list = append(list, m)
+		}
+	}
+	if h.cut {
+		say(Message{Role: RoleUser, Content: []Block{Text(lostStartNote)}})
+	}
+	for _, u := range h.units {
+		m := Message{Role: RoleUser}
+		for _, n := range u.nodes {
+			if n.role == RoleAssistant {
+				m = *n.entry.Message // the last entry of an answer has the final usage
+				m.Role = n.role
+			}
+		}
+		m.Content = live(nil, u.nodes)
+		say(m)
+		if u.group == nil {
+			continue
+		}
+		answer := Message{Role: RoleUser}
+		for _, c := range u.group.calls {
+			if c.live() && c.mate.live() {
+				answer.Content = append(answer.Content, c.mate.Block)
+			}
+		}
+		answer.Content = live(answer.Content, u.results)
+		say(answer)
+	}
+	return list
+}
+
+// live collects the blocks of entries that stay; results come with their calls.
+func live(blocks []Block, nodes []*node) []Block {
+	for _, n := range nodes {
+		if !n.out {
+			continue
+		}
+		for _, p := range n.pieces {
+			if !p.gone && p.Type != TypeToolResult {
+				blocks = append(blocks, p.Block)
+			}
+		}
+	}
+	return blocks
+}

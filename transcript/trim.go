@@ -1,0 +1,43 @@
+package transcript
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode/utf8"
+)
+
+// Limits of trim: text results of trimMin characters or more go to files, but for the newest trimKeep of them.
+const (
+	trimMin  = 2000
+	trimKeep = 20
+)
+
+// trim replaces old, big text results by pointers and returns the texts, each once. What holds an image or a document
+// stays.
+func (h *history) trim() []Spill {
+	var big []*piece
+	for _, r := range h.results {
+		if r.editable() && onlyText(r.Block) && utf8.RuneCountInString(r.PlainText()) >= trimMin {
+			big = append(big, r)
+		}
+	}
+	var spills []Spill
+	seen := map[string]bool{}
+	for _, r := range big[:max(0, len(big)-trimKeep)] {
+		text := r.PlainText()
+		name := spillName(text)
+		if !seen[name] {
+			seen[name] = true
+			spills = append(spills, Spill{Name: name, Text: text})
+		}
+		r.replace(ToolResult(r.ToolUseID, r.IsError, Text(pointer(name, utf8.RuneCountInString(text)))))
+		h.report.Trimmed++
+	}
+	return spills
+}
+
+// spillName is the name of the file a text is kept in: the first 16 hex digits of its SHA-256.
+func spillName(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8]) + ".txt"
+}
