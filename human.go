@@ -108,30 +108,52 @@ func (h *Human) Ask(ctx context.Context, callID, question string, options []stri
 		return answer, nil
 	}
 	q := Question{ID: callID, Text: question, Options: options, AskedAt: h.opts.Now()}
+	if h.overQuota() {
+		return h.settle(q, "", OverMax), nil
+	}
 	said, how, err := h.wait(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	told := h.told(q, said, how)
 	if how == Given || how == Skipped {
 		// What a person has said is never asked again; that nobody was there may change.
-		if err := h.opts.Store.SetAnswer(context.WithoutCancel(ctx), callID, told); err != nil {
+		if err := h.opts.Store.SetAnswer(context.WithoutCancel(ctx), callID, h.told(said, how)); err != nil {
 			return "", fmt.Errorf("keep answer: %w", err)
 		}
 	}
+	return h.settle(q, said, how), nil
+}
+
+// Decide puts a question of flower's own to the person and returns the words, with the option's text for a number. It
+// does not count against the quota.
+func (h *Human) Decide(ctx context.Context, id, question string, options []string) (said string, how AnswerKind, err error) {
+	q := Question{ID: id, Text: question, Options: options, AskedAt: h.opts.Now()}
+	said, how, err = h.wait(ctx, q)
+	if err == nil {
+		h.settle(q, said, how)
+	}
+	return said, how, err
+}
+
+// settle writes down how a question ended and returns what the model is told.
+func (h *Human) settle(q Question, said string, how AnswerKind) string {
 	h.logAnswer(q, said, how)
 	h.opts.Observe(Settled{Question: q, Answer: said, How: how})
-	return told, nil
+	return h.told(said, how)
+}
+
+// overQuota counts a question and says whether it is one too many.
+func (h *Human) overQuota() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked++
+	return h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && h.asked > h.opts.MaxQuestions
 }
 
 // wait puts the question into the queue until something settles it.
 func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKind, err error) {
 	h.mu.Lock()
-	h.asked++
 	switch {
-	case h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && h.asked > h.opts.MaxQuestions:
-		h.mu.Unlock()
-		return "", OverMax, nil
 	case h.opts.Timeout < 0:
 		h.mu.Unlock()
 		h.opts.Observe(Asked{Question: q})
@@ -185,7 +207,7 @@ func (h *Human) forget(w *waiting) {
 	}
 }
 
-func (h *Human) told(q Question, said string, how AnswerKind) string {
+func (h *Human) told(said string, how AnswerKind) string {
 	switch how {
 	case Given:
 		return said
