@@ -1,0 +1,203 @@
+package tools
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// change is what one call of Edit asks for.
+type change struct {
+	old, new string // old is not empty
+	all      bool
+}
+
+// apply makes the change in body and returns the new body with the line numbers where it was made, or in why, for the
+// model, what is in the way.
+//
+// Models see and write plain line feeds. In a body that has CRLF anywhere the search therefore takes both endings for
+// one, and what is put in gets the ending of its place.
+func (c change) apply(body string) (changed string, lines []int, why string) {
+	v := unify(body)
+	old := c.old
+	if v.crlf != nil {
+		old = strings.ReplaceAll(old, "\r\n", "\n")
+	}
+	found := occurrences(v.text, old, c.all)
+	switch {
+	case len(found) == 0:
+		return "", nil, nearMiss(v.text, old)
+	case len(found) > 1 && !c.all:
+		return "", nil, fmt.Sprintf("old_string occurs more than once, at line %s. Add text around it that singles out one place, or set replace_all", numbers(lineNumbers(v.text, found)))
+	}
+	var out strings.Builder
+	last := 0
+	for _, at := range found {
+		from, to := v.offset(at), v.offset(at+len(old))
+		out.WriteString(body[last:from])
+		out.WriteString(v.ending(body, from, to, c.new))
+		last = to
+	}
+	out.WriteString(body[last:])
+	if out.String() == body {
+		return "", nil, "the change makes no difference; to change line endings use a command"
+	}
+	return out.String(), lineNumbers(v.text, found), ""
+}
+
+// unified is a body with all CRLF written as LF, and where they were.
+type unified struct {
+	text string
+	crlf []int // offsets in text of the line feeds that were CRLF; nil if there were none
+}
+
+func unify(body string) unified {
+	if !strings.Contains(body, "\r\n") {
+		return unified{text: body}
+	}
+	v := unified{text: strings.ReplaceAll(body, "\r\n", "\n")}
+	for at, gone := 0, 0; ; gone++ {
+		i := strings.Index(body[at:], "\r\n")
+		if i < 0 {
+			return v
+		}
+		v.crlf = append(v.crlf, at+i-gone)
+		at += i + 2
+	}
+}
+
+// offset is the place in the body of an offset in the unified text.
+func (v unified) offset(at int) int { return at + sort.SearchInts(v.crlf, at) }
+
+// ending gives s, which replaces body[from:to], the line ending of that place: of the text it replaces, else of the
+// rest of the line, else of the line before.
+func (v unified) ending(body string, from, to int, s string) string {
+	if v.crlf == nil || !strings.Contains(s, "\n") {
+		return s
+	}
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	at := strings.IndexByte(body[from:], '\n')
+	if at >= 0 {
+		at += from
+	} else {
+		at = strings.LastIndexByte(body[:from], '\n')
+	}
+	if at > 0 && body[at-1] == '\r' {
+		return strings.ReplaceAll(s, "\n", "\r\n")
+	}
+	return s
+}
+
+// occurrences returns offsets of s in text: all that do not overlap, or, if one is expected, the first and the next
+// one even if they overlap, because then it is not clear which is meant.
+func occurrences(text, s string, all bool) []int {
+	var found []int
+	for at := 0; at <= len(text); {
+		i := strings.Index(text[at:], s)
+		if i < 0 {
+			break
+		}
+		found = append(found, at+i)
+		if all {
+			at += i + len(s)
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(s)
+		at += i + size
+	}
+	return found
+}
+
+// lineNumbers turns ascending offsets into line numbers, from 1.
+func lineNumbers(text string, offsets []int) []int {
+	lines := make([]int, len(offsets))
+	line, last := 1, 0
+	for i, at := range offsets {
+		line += strings.Count(text[last:at], "\n")
+		lines[i], last = line, at
+	}
+	return lines
+}
+
+var numbered = regexp.MustCompile(`^ *[0-9]+\t`)
+
+// nearMiss says where text comes close to s, which it does not hold.
+func nearMiss(text, s string) string {
+	if numbered.MatchString(s) && numbered.MatchString(lastLine(s)) {
+		return "old_string was not found; it seems to hold the line numbers that Read shows. Leave them and the tab behind them out"
+	}
+	have, want := strings.Split(text, "\n"), strings.Split(strings.Trim(s, "\n"), "\n")
+	if at := looseIndex(have, want); at >= 0 {
+		for i, line := range want {
+			if have[at+i] != line {
+				return fmt.Sprintf("old_string was not found, but line %d on is the same except for blanks, quotes or case. Line %d of the file is %s where old_string has %s",
+					at+1, at+i+1, quote(have[at+i]), quote(line))
+			}
+		}
+		return fmt.Sprintf("old_string was not found, but line %d on is the same except at its ends: compare the blanks and line feeds there", at+1)
+	}
+	for i := range want {
+		if strings.TrimSpace(want[i]) == "" {
+			continue
+		}
+		at := looseIndex(have, want[i:i+1])
+		if at < 0 {
+			break
+		}
+		for at+1 < len(have) && i+1 < len(want) && loose(have[at+1]) == loose(want[i+1]) {
+			at, i = at+1, i+1
+		}
+		next := "the end of the file"
+		if at+1 < len(have) {
+			next = quote(have[at+1])
+		}
+		if i+1 >= len(want) {
+			break
+		}
+		return fmt.Sprintf("old_string was not found. The file is the same up to line %d, then it goes on with %s where old_string has %s",
+			at+1, next, quote(want[i+1]))
+	}
+	if !utf8.ValidString(text) && strings.Contains(s, `\x`) {
+		return `old_string was not found. Read shows bytes that are not UTF-8 as \xNN, but they cannot be given so: choose text without them, or use a command`
+	}
+	return "old_string was not found, and nothing close to it. Read the place again and copy the text exactly"
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSuffix(s, "\n")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+var typewriter = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'", "\u00a0", " ", "–", "-", "—", "-")
+
+// loose is what stays of a line that was typed from memory.
+func loose(line string) string {
+	return strings.ToLower(strings.Join(strings.Fields(typewriter.Replace(line)), " "))
+}
+
+// looseIndex finds the lines want in have, compared loosely; -1 if they are not there or all blank.
+func looseIndex(have, want []string) int {
+	first, blank := make([]string, len(want)), true
+	for i, line := range want {
+		first[i] = loose(line)
+		blank = blank && first[i] == ""
+	}
+	if blank {
+		return -1
+	}
+	for at := 0; at+len(want) <= len(have); at++ {
+		n := 0
+		for n < len(want) && loose(have[at+n]) == first[n] {
+			n++
+		}
+		if n == len(want) {
+			return at
+		}
+	}
+	return -1
+}
+
+// quote makes the blanks of a line visible.
+func quote(line string) string { return fmt.Sprintf("%q", clip(visible(line), 200)) }

@@ -1,0 +1,502 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"flower/transcript"
+)
+
+func TestRead(t *testing.T) {
+	f := newFixture(t, nil)
+	long := strings.Repeat("é", 2500)
+	many := strings.Repeat("line\n", 2345)
+	tests := []struct {
+		name, content string
+		input         in
+		want          string
+	}{
+		{"plain", "a\nb\n", nil, "     1\ta\n     2\tb"},
+		{"no line feed at the end", "a\nb", nil, "     1\ta\n     2\tb"},
+		{"blank lines", "\n\nx\n", nil, "     1\t\n     2\t\n     3\tx"},
+		{"empty", "", nil, "[f exists and is empty]"},
+		{"CRLF", "a\r\nb\r\n", nil, "     1\ta\n     2\tb\n[lines end in CRLF]"},
+		{"mixed endings", "a\r\nb\n", nil, "     1\ta\n     2\tb\n[mixed line endings, CRLF and LF]"},
+		{"byte order mark", "\xEF\xBB\xBFa\n", nil, "     1\ta\n[begins with a byte order mark]"},
+		{"UTF-16 LE", "\xFF\xFEa\x00\n\x00-N", nil, "     1\ta\n     2\t中"},
+		{"UTF-16 BE", "\xFE\xFF\x00a\x00\nN-", nil, "     1\ta\n     2\t中\n[UTF-16]"},
+		{"Latin-1", "caf\xE9\n", nil, "     1\tcaf\\xE9\n[not UTF-8: foreign bytes are shown as \\xNN]"},
+		{"unicode", "日本\n👩‍👩‍👧\n", nil, "     1\t日本\n     2\t👩‍👩‍👧"},
+		{"a piece", "a\nb\nc\nd\n", in{"offset": 2, "limit": 2}, "     2\tb\n     3\tc\n[lines 2-3 of 4 lines; go on with offset 4]"},
+		{"the last piece", "a\nb\nc\n", in{"offset": 3, "limit": 2}, "     3\tc"},
+		{"offset 0", "a\n", in{"offset": 0}, "     1\ta"},
+		{"long line", long + "\n", nil, "     1\t" + strings.Repeat("é", 2000) + " … [1001 more bytes]\n[1 line cut at 2000 characters]"},
+		{"line of 2000", strings.Repeat("x", 2000), nil, "     1\t" + strings.Repeat("x", 2000)},
+		{"line of 2000, CRLF", strings.Repeat("x", 2000) + "\r\n", nil, "     1\t" + strings.Repeat("x", 2000) + "\n[lines end in CRLF]"},
+		{"last lines", many, in{"offset": 2345}, "  2345\tline"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := *f
+			f.t = t
+			f.file("f", test.content)
+			input := in{"file_path": "f"}
+			for k, v := range test.input {
+				input[k] = v
+			}
+			got := f.ok(Read, input)
+			if test.name == "UTF-16 LE" {
+				test.want += "\n[UTF-16]"
+			}
+			if got != test.want {
+				t.Errorf("got\n%q, want\n%q", got, test.want)
+			}
+		})
+	}
+	f.file("many", many)
+	wants(t, f.ok(Read, in{"file_path": "many"}), "  2000\tline\n[lines 1-2000 of 2345 lines; go on with offset 2001]")
+	wants(t, f.fails(Read, in{"file_path": "many", "offset": 2346}), "has 2345 lines; offset 2346 is behind the end")
+	f.file("wide", strings.Repeat(strings.Repeat("x", 999)+"\n", 2000))
+	if got := f.ok(Read, in{"file_path": "wide"}); len(got) > readBytes+5000 || !strings.Contains(got, "go on with offset") {
+		t.Errorf("%d bytes, ending %q", len(got), lastLine(got))
+	}
+	f.file("名前 – naïve.txt", "x\n")
+	f.ok(Read, in{"file_path": "名前 – naïve.txt"})
+}
+
+func TestReadRefuses(t *testing.T) {
+	f := newFixture(t, nil)
+	f.file("file", "x\n")
+	f.file("binary", "\x7fELF\x00\x01")
+	f.file("odd16", "\xFF\xFEa")
+	f.file("half16", "\xFF\xFE\x00\xD8") // half of a pair
+	if err := syscall.Mkfifo(filepath.Join(f.dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"loop": "loop", "dangling": "nowhere", "pipe": "fifo", "self": "/proc/self/environ"} {
+		if err := os.Symlink(target, filepath.Join(f.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct{ path, want string }{
+		{"missing", "does not exist. Relative paths begin at the workspace, " + f.dir},
+		{"dangling", "does not exist"},
+		{".", "is a directory"},
+		{"fifo", "not a regular file"},
+		{"pipe", "not a regular file"},
+		{"/dev/zero", "not a regular file"},
+		{"/dev/stdin", ""},
+		{"loop", "circle"},
+		{"file/below", "part of this path is a file"},
+		{"binary", "not a text file (6 bytes)"},
+		{"odd16", "not a text file"},
+		{"half16", "not a text file"},
+		{strings.Repeat("x", 300), "too long"},
+	}
+	for _, test := range tests {
+		r := f.result(Read, in{"file_path": test.path})
+		if !r.IsError {
+			t.Errorf("%s was read", test.path)
+		}
+		wants(t, textOf(r), test.want)
+	}
+	for _, path := range []string{"self", "/proc/self/environ", "/proc/1/../self/environ", "/sys/kernel/profiling"} {
+		wants(t, f.denied(Read, in{"file_path": path}), "kernel")
+	}
+	if os.Geteuid() != 0 {
+		path := f.file("secret", "x")
+		if err := os.Chmod(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		wants(t, f.fails(Read, in{"file_path": "secret"}), "permission denied")
+	}
+}
+
+func TestReadLargeFile(t *testing.T) {
+	f := newFixture(t, nil)
+	path := f.file("huge", "first\nsecond\n")
+	if err := os.Truncate(path, 1<<40); err != nil { // a hole: a terabyte of NUL
+		t.Skip("the file system has no sparse files of this size")
+	}
+	wants(t, f.fails(Read, in{"file_path": "huge"}), "not plain text")
+
+	lines := bytes.Repeat([]byte(strings.Repeat("x", 1023)+"\n"), 1<<10) // 1 MiB
+	h, err := os.Create(filepath.Join(f.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxEditBytes>>20 + 1 {
+		if _, err := h.Write(lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, f.ok(Read, in{"file_path": "log", "limit": 1}), "     1\txxx", "[lines 1-1 of at least", "go on with offset 2; too large for Write and Edit]")
+	wants(t, f.ok(Read, in{"file_path": "log", "offset": 33 << 10}), " 33792\txxx", "[too large for Write and Edit]")
+	wants(t, f.fails(Edit, in{"file_path": "log", "old_string": "x", "new_string": "y"}), "more than the")
+	wants(t, f.fails(Write, in{"file_path": "log", "content": ""}), "more than the")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if r, err := f.run(ctx, Read, in{"file_path": "log", "offset": 5000}); err != nil || !r.IsError {
+		t.Errorf("a cancelled Read gave %v, %v", textOf(r), err)
+	}
+}
+
+func TestReadImage(t *testing.T) {
+	f := newFixture(t, nil)
+	var buf bytes.Buffer
+	if err := png.Encode(&buf, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		t.Fatal(err)
+	}
+	f.file("a.txt", buf.String()) // the content decides, not the name
+	r := f.result(Read, in{"file_path": "a.txt"})
+	if r.IsError || len(r.Content) != 1 || r.Content[0].Type != transcript.TypeImage {
+		t.Fatalf("got %v", textOf(r))
+	}
+	data, err := json.Marshal(r.Content[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, string(data), "image/png", base64.StdEncoding.EncodeToString(buf.Bytes()))
+	wants(t, r.Display, "3x2")
+
+	f.file("cut.png", buf.String()[:buf.Len()-20])
+	wants(t, f.fails(Read, in{"file_path": "cut.png"}), "damaged")
+	f.file("cut.webp", "RIFF\xff\xff\x00\x00WEBPVP8 ")
+	wants(t, f.fails(Read, in{"file_path": "cut.webp"}), "cut short")
+	f.file("big.png", buf.String()+strings.Repeat("x", maxImageBytes))
+	wants(t, f.fails(Read, in{"file_path": "big.png"}), "smaller copy")
+	buf.Reset()
+	if err := png.Encode(&buf, image.NewGray(image.Rect(0, 0, 8001, 1))); err != nil {
+		t.Fatal(err)
+	}
+	f.file("wide.png", buf.String())
+	wants(t, f.fails(Read, in{"file_path": "wide.png"}), "8001x1 pixels are too many")
+}
+
+func TestWrite(t *testing.T) {
+	f := newFixture(t, nil)
+	wants(t, f.ok(Write, in{"file_path": "new/deep/名.txt", "content": "a\nb"}), "Created", "2 lines, 3 bytes")
+	if got := f.content("new/deep/名.txt"); got != "a\nb" {
+		t.Errorf("wrote %q", got)
+	}
+	f.ok(Write, in{"file_path": "new/deep/名.txt", "content": "own work may be replaced"})
+	f.ok(Write, in{"file_path": "empty", "content": ""})
+
+	path := f.file("run.sh", "old\n")
+	if err := os.Chmod(path, 0o751); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("run.sh", filepath.Join(f.dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, f.fails(Write, in{"file_path": "link", "content": "new\n"}), "have not read it", "Read it first")
+	wants(t, f.ok(Write, in{"file_path": "link", "content": "old\n"}), "exactly this content already")
+	f.ok(Read, in{"file_path": "run.sh"})
+	f.file("run.sh", "changed\n")
+	wants(t, f.fails(Write, in{"file_path": "link", "content": "new\n"}), "changed since you last read it")
+	f.ok(Read, in{"file_path": "run.sh"})
+	if f.content("run.sh") != "changed\n" {
+		t.Error("a refused write changed the file")
+	}
+	r := f.result(Write, in{"file_path": "link", "content": "new\n"})
+	wants(t, r.Display, "-changed\n+new")
+	if f.content("run.sh") != "new\n" {
+		t.Error("the link was not followed")
+	}
+	info, err := os.Lstat(filepath.Join(f.dir, "link"))
+	if err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link is gone")
+	}
+	if info, err = os.Stat(path); err != nil || info.Mode().Perm() != 0o751 {
+		t.Errorf("mode is %v", info.Mode())
+	}
+	wants(t, f.as("other").fails(Write, in{"file_path": "run.sh", "content": "x"}), "have not read it")
+
+	if err := syscall.Mkfifo(filepath.Join(f.dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, f.fails(Write, in{"file_path": "fifo", "content": "x"}), "not a regular file")
+	wants(t, f.fails(Write, in{"file_path": "new", "content": "x"}), "is a directory")
+	wants(t, f.fails(Write, in{"file_path": "empty/x", "content": "x"}), "part of this path is a file")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if r, err := f.run(ctx, Write, in{"file_path": "late", "content": "x"}); err != nil || !r.IsError {
+		t.Errorf("a cancelled Write gave %q, %v", textOf(r), err)
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "late")); err == nil {
+		t.Error("a cancelled Write wrote")
+	}
+}
+
+// The directory for temporary files is a root of its own and on most machines holds t.TempDir, so these tests move it.
+func TestWriteOnlyInside(t *testing.T) {
+	outside := t.TempDir()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	f := newFixture(t, nil)
+	for name, target := range map[string]string{
+		"out": outside, "outfile": filepath.Join(outside, "new"), "etc": "/etc", "up": "..", "in": "sub/inner",
+	} {
+		if err := os.Symlink(target, filepath.Join(f.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.file("sub/inner/x", "")
+	for _, path := range []string{
+		filepath.Join(outside, "a"), "../a", "out/a", "out/deeper/a", "outfile", "etc/a", "up/a", "in/../../../a",
+		f.dir + "-sibling/a", "/", ".", "/dev/null", "/proc/self/mem", "sub/../../a",
+	} {
+		for _, call := range []struct {
+			tool  string
+			input in
+		}{
+			{Write, in{"file_path": path, "content": "x"}},
+			{Edit, in{"file_path": path, "old_string": "x", "new_string": "y"}},
+		} {
+			wants(t, f.denied(call.tool, call.input), "This is intended")
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("outside holds %v", entries)
+	}
+	for _, path := range []string{filepath.Join(tmp, "a"), "in/../b", "./c", f.dir + "/d", "sub/../e"} {
+		f.ok(Write, in{"file_path": path, "content": "x"})
+	}
+	if f.content("sub/b") != "x" || f.content("e") != "x" {
+		t.Error(".. was not followed as the kernel does it")
+	}
+	f.ok(Read, in{"file_path": "/etc/passwd"})
+}
+
+func TestEdit(t *testing.T) {
+	tests := []struct {
+		name, content string
+		old, new      string
+		all           bool
+		want          string // content afterwards; unchanged if fault is set
+		fault         string
+	}{
+		{name: "one place", content: "a b c", old: "b", new: "x", want: "a x c"},
+		{name: "remove", content: "a b c", old: " b", new: "", want: "a c"},
+		{name: "many places", content: "a\nb\na\n", old: "a", new: "x", fault: "at line 1, 3. Add text around it"},
+		{name: "all places", content: "a\nb\na\n", old: "a", new: "aa", all: true, want: "aa\nb\naa\n"},
+		{name: "overlapping", content: "aaa", old: "aa", new: "b", fault: "more than once"},
+		{name: "overlapping, all", content: "aaaaa", old: "aa", new: "b", all: true, want: "bba"},
+		{name: "empty old", content: "a", old: "", new: "b", fault: "use Write"},
+		{name: "same", content: "a", old: "a", new: "a", fault: "are the same"},
+		{name: "whole file", content: "a", old: "a", new: "", want: ""},
+		{name: "meta characters", content: "f(x) = $1 .* \\n", old: "$1 .* \\n", new: "${0}\\1", want: "f(x) = ${0}\\1"},
+		{name: "CRLF", content: "a\r\nb\r\nc\r\n", old: "a\nb", new: "x\ny\nz", want: "x\r\ny\r\nz\r\nc\r\n"},
+		{name: "CRLF given as such", content: "a\r\nb\r\n", old: "a\r\nb", new: "x\r\ny", want: "x\r\ny\r\n"},
+		{name: "CRLF, inserted lines", content: "a\r\nb\r\n", old: "b", new: "b\nc", want: "a\r\nb\r\nc\r\n"},
+		{name: "CRLF, last line", content: "a\r\nb", old: "b", new: "b\nc", want: "a\r\nb\r\nc"},
+		{name: "CRLF, the ending itself", content: "a\r\nb\r\n", old: "a\n", new: "", want: "b\r\n"},
+		{name: "CRLF, up to the ending", content: "a\r\nb\r\n", old: "\nb", new: "", want: "a\r\n"},
+		{name: "CRLF, all", content: "a\r\nx\r\na\r\n", old: "a\n", new: "b\n", all: true, want: "b\r\nx\r\nb\r\n"},
+		{name: "mixed, each keeps its own", content: "a\nb\nc\r\nd\r\n", old: "b", new: "1\n2", want: "a\n1\n2\nc\r\nd\r\n"},
+		{name: "mixed, other place", content: "a\nb\nc\r\nd\r\n", old: "d", new: "1\n2", want: "a\nb\nc\r\n1\r\n2\r\n"},
+		{name: "only the ending differs", content: "a\r\nb\n", old: "a\n", new: "a\r\n", fault: "line endings"},
+		{name: "lone CR stays", content: "a\rb\nc\n", old: "c", new: "x", want: "a\rb\nx\n"},
+		{name: "byte order mark", content: "\xEF\xBB\xBFa\nb\n", old: "a", new: "x", want: "\xEF\xBB\xBFx\nb\n"},
+		{name: "UTF-16", content: "\xFF\xFEa\x00-N", old: "a", new: "b中", want: "\xFF\xFEb\x00-N-N"},
+		{name: "UTF-16 does not match across units", content: "\xFE\xFF\x61\x62\x61\x62", old: "戡", new: "x", fault: "not found"},
+		{name: "Latin-1 elsewhere", content: "caf\xE9 a\n", old: " a", new: " b", want: "caf\xE9 b\n"},
+		{name: "Latin-1 and beyond ASCII", content: "caf\xE9 a\n", old: "a\n", new: "ä\n", fault: "mix two encodings"},
+		{name: "Latin-1 as shown", content: "caf\xE9 a\n", old: `caf\xE9`, new: "cafe", fault: "cannot be given so"},
+		{name: "binary", content: "a\x00b", old: "a", new: "b", fault: "not a text file"},
+		{name: "unicode", content: "naïve 日本 👍\n", old: "日本", new: "中国", want: "naïve 中国 👍\n"},
+		{name: "indentation", content: "func f() {\n\treturn 1\n}\n", old: "func f() {\n    return 1\n}", new: "x", fault: `Line 2 of the file is "\treturn 1" where old_string has "    return 1"`},
+		{name: "quotes", content: "say “hi”\n", old: "say \"hi\"", new: "x", fault: "except for blanks, quotes or case"},
+		{name: "trailing blank", content: "a \nb\n", old: "a\nb", new: "x", fault: `Line 1 of the file is "a " where`},
+		{name: "too many line feeds", content: "a\nb\n", old: "a\nb\n\n", new: "x", fault: "at its ends"},
+		{name: "goes on differently", content: "a\nb\nc\n", old: "a\nb\nd", new: "x", fault: `the same up to line 2, then it goes on with "c" where old_string has "d"`},
+		{name: "past the end", content: "a\nb", old: "a\nb\nc", new: "x", fault: "the end of the file"},
+		{name: "line numbers", content: "a\nb\n", old: "     1\ta\n     2\tb", new: "x", fault: "line numbers"},
+		{name: "nothing like it", content: "a\nb\n", old: "zzz", new: "x", fault: "nothing close to it"},
+		{name: "empty file", content: "", old: "a", new: "b", fault: "not found"},
+	}
+	f := newFixture(t, nil)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := *f
+			f.t = t
+			path := f.file("f", test.content)
+			if err := os.Chmod(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			f.box.session(f.env.Key).saw(path, []byte(test.content))
+			input := in{"file_path": "f", "old_string": test.old, "new_string": test.new, "replace_all": test.all}
+			if test.fault != "" {
+				wants(t, f.fails(Edit, input), test.fault, "was not changed")
+				test.want = test.content
+			} else {
+				f.ok(Edit, input)
+			}
+			if got := f.content("f"); got != test.want {
+				t.Errorf("content is %q, want %q", got, test.want)
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("mode is %v", info.Mode())
+			}
+		})
+	}
+}
+
+func TestEditNeedsTheVersionRead(t *testing.T) {
+	f := newFixture(t, nil)
+	f.file("f", "a\nb\n")
+	edit := in{"file_path": "f", "old_string": "a", "new_string": "x"}
+	wants(t, f.fails(Edit, edit), "have not read it")
+	f.ok(Read, in{"file_path": f.dir + "/./f", "limit": 1})
+	f.file("f", "a\nc\n")
+	wants(t, f.fails(Edit, edit), "changed since")
+	f.ok(Read, in{"file_path": "f"})
+	wants(t, f.as("other").fails(Edit, edit), "have not read it")
+	r := f.result(Edit, edit)
+	wants(t, textOf(r), "replaced 1 occurrence, at line 1")
+	if want := "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\n+x\n c"; r.Display != want {
+		t.Errorf("Display is %q, want %q", r.Display, want)
+	}
+	f.ok(Edit, in{"file_path": "f", "old_string": "x", "new_string": "y"})
+	wants(t, f.fails(Edit, in{"file_path": "missing", "old_string": "x", "new_string": "y"}), "does not exist")
+}
+
+func TestConcurrentEditsOfOnePath(t *testing.T) {
+	const n = 40
+	f := newFixture(t, nil)
+	var content strings.Builder
+	for i := range n {
+		fmt.Fprintf(&content, "<%d>\n", i)
+	}
+	f.file("f", content.String())
+	if err := os.Symlink("f", filepath.Join(f.dir, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	f.ok(Read, in{"file_path": "f"})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			name := []string{"f", "alias"}[i%2]
+			r, err := f.run(context.Background(), Edit, in{"file_path": name, "old_string": fmt.Sprintf("<%d>", i), "new_string": fmt.Sprintf("[%d]", i)})
+			if err != nil || r.IsError {
+				t.Errorf("edit %d: %s, %v", i, textOf(r), err)
+			}
+		})
+	}
+	all.Wait()
+	if got := f.content("f"); strings.Contains(got, "<") || strings.Count(got, "[") != n {
+		t.Errorf("edits were lost:\n%s", got)
+	}
+	if len(f.box.paths.held) != 0 {
+		t.Errorf("%d locks are left", len(f.box.paths.held))
+	}
+}
+
+func TestLargeEdit(t *testing.T) {
+	f := newFixture(t, nil)
+	f.file("f", strings.Repeat("some line of text\r\n", 10<<20/19)+"here\r\n")
+	f.ok(Read, in{"file_path": "f", "limit": 1})
+	f.ok(Edit, in{"file_path": "f", "old_string": "here\n", "new_string": "there\n"})
+	if !strings.HasSuffix(f.content("f"), "text\r\nthere\r\n") {
+		t.Error("wrong end")
+	}
+}
+
+// FuzzChangeable checks that no path leads a write out of the roots, and that what comes out names no link.
+func FuzzChangeable(f *testing.F) {
+	base, err := filepath.EvalSymlinks(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	dir := filepath.Join(base, "w")
+	if err := os.MkdirAll(filepath.Join(dir, "sub/inner"), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	f.Setenv("TMPDIR", dir)
+	for name, target := range map[string]string{"out": "..", "root": "/", "in": "sub/inner", "next": "in/../../..", "self": "self", "new": "sub/new"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	box, err := New(Options{Workspace: dir})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range []string{"a", "../a", "out/w/a", "in/../x", "next/a", "self", "new", "new/../../x", "root/" + dir, "/", "//", "a//b/./..", "sub/../../w/x"} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		real, err := box.changeable(path)
+		if err != nil {
+			return
+		}
+		if !strings.HasPrefix(real, dir+"/") || filepath.Clean(real) != real {
+			t.Fatalf("%q leads to %q", path, real)
+		}
+		for p := real; p != dir; p = filepath.Dir(p) {
+			if info, err := os.Lstat(p); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				t.Fatalf("%q leads to %q, where %q is a link", path, real, p)
+			}
+		}
+	})
+}
+
+// FuzzEdit checks that a change does what a plain replacement of the text with unified endings does, and that nothing
+// outside of the places changes.
+func FuzzEdit(f *testing.F) {
+	for _, s := range [][3]string{
+		{"a\r\nb\r\n", "a\nb", "x\ny"}, {"aaa", "aa", "b"}, {"a\nb\r\nc", "b", "1\n2"}, {"\r\r\n\n", "\r", ""}, {"caf\xE9\r\n", "f", "g"},
+	} {
+		f.Add(s[0], s[1], s[2], true)
+		f.Add(s[0], s[1], s[2], false)
+	}
+	f.Fuzz(func(t *testing.T, body, old, new string, all bool) {
+		if old == "" {
+			return
+		}
+		changed, lines, why := change{old, new, all}.apply(body)
+		if (why == "") != (len(lines) > 0) {
+			t.Fatalf("lines %v, reason %q", lines, why)
+		}
+		if why != "" {
+			return
+		}
+		if strings.Contains(body, "\r\n") {
+			unify := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+			want := unify(strings.ReplaceAll(unify(body), unify(old), unify(new)))
+			if unify(changed) != want {
+				t.Fatalf("got %q, want %q with unified endings", changed, want)
+			}
+			return
+		}
+		if want := strings.ReplaceAll(body, old, new); changed != want {
+			t.Fatalf("got %q, want %q", changed, want)
+		}
+	})
+}
+
+// FuzzParseText checks that every file that counts as text comes back byte for byte.
+func FuzzParseText(f *testing.F) {
+	for _, s := range []string{"", "a", "\xFF\xFEa\x00", "\xFE\xFF\x00a", "\xFF\xFE\x00\xD8", "\xEF\xBB\xBFx", "caf\xE9", "a\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if text, ok := parseText(data); ok && !bytes.Equal(text.bytes(), data) {
+			t.Fatalf("%q came back as %q", data, text.bytes())
+		}
+	})
+}

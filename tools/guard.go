@@ -1,0 +1,139 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"flower/agent"
+	"flower/transcript"
+)
+
+// guarded puts the guards around a tool. From the inside: what is held to reading is checked right before it runs; a
+// crash becomes a result; secrets go before anything is written to a file or returned; long results go to files. The
+// outermost one catches a crash in the others.
+func (b *Box) guarded(t agent.Tool, spec agent.Spec) agent.Handler {
+	var guards []agent.Middleware
+	if t.Name == Bash && spec.EphemeralShell {
+		guards = append(guards, ephemeral)
+	}
+	guards = append(guards, recovered, redacted(b.opts.Redact))
+	if b.opts.Bench != nil && spills[t.Name] {
+		guards = append(guards, spilled(b.spill))
+	}
+	guards = append(guards, recovered)
+	h := t.Run
+	for _, g := range guards {
+		h = g(h)
+	}
+	return h
+}
+
+// spill writes a text to the workbench and returns its path as the model should give it to Read.
+func (b *Box) spill(text string) (string, error) {
+	path, err := b.opts.Bench.Spill(text)
+	if err != nil {
+		return "", err
+	}
+	real, err := follow(filepath.Join(b.opts.Bench.SpillDir(), filepath.Base(path)))
+	if err != nil {
+		return "", err
+	}
+	return b.show(real), nil
+}
+
+// recovered turns a crash into a result.
+func recovered(next agent.Handler) agent.Handler {
+	return func(ctx context.Context, call agent.Call) (r agent.ToolResult, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				r, err = agent.ErrorResult(fmt.Sprintf("The tool %s crashed; this is a fault of the tool. What it has done so far is not known: look before you go on. (%v)", call.Name, v)), nil
+			}
+		}()
+		return next(ctx, call)
+	}
+}
+
+// redacted removes secrets from all texts of a result and makes them valid UTF-8. A nil redact removes nothing.
+func redacted(redact func(string) string) agent.Middleware {
+	clean := func(s string) string {
+		if redact != nil {
+			s = redact(s)
+		}
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
+			r, err := next(ctx, call)
+			if err != nil {
+				return agent.ToolResult{}, err
+			}
+			content := make([]transcript.Block, len(r.Content))
+			for i, block := range r.Content {
+				if block.Type == transcript.TypeText {
+					block = transcript.Text(clean(block.Text))
+				}
+				content[i] = block
+			}
+			r.Content, r.Display = content, clean(r.Display)
+			return r, nil
+		}
+	}
+}
+
+// Figures of spilling: product settings, in characters.
+const (
+	spillFrom  = 4000 // results of this length or more go to a file
+	spillShown = 400  // what stays of them
+	// statusMax is the longest last line that stays too: the status line of a tool, which says how the call ended.
+	statusMax = 400
+)
+
+// spills names the tools whose results go to files. Read is not among them: it would move what was just asked for, and
+// reading the file it went to would move that again. Its own bounds hold.
+var spills = map[string]bool{Bash: true, Grep: true, Glob: true, Agent: true}
+
+var errSpill = errors.New("a long result could not be written to the workbench")
+
+// spilled writes long results to files with spill, which returns the path, and leaves a pointer. If that fails the
+// beginning stays with a remark: the rest is not worth a run, and a conversation must not grow without bound.
+func spilled(spill func(text string) (string, error)) agent.Middleware {
+	return func(next agent.Handler) agent.Handler {
+		return func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
+			r, err := next(ctx, call)
+			if err != nil {
+				return r, err
+			}
+			var texts []string
+			var rest []transcript.Block
+			for _, block := range r.Content {
+				if block.Type == transcript.TypeText {
+					texts = append(texts, block.Text)
+				} else {
+					rest = append(rest, block)
+				}
+			}
+			all := strings.Join(texts, "\n")
+			chars := utf8.RuneCountInString(all)
+			if chars < spillFrom {
+				return r, nil
+			}
+			where := errSpill.Error() + "; ask again for less"
+			if path, err := spill(all); err == nil {
+				where = fmt.Sprintf("all %d characters (%s) are in %s: Read it with offset and limit", chars, plural(countLines(all), "line"), path)
+			}
+			short := fmt.Sprintf("[long result: %s. It begins:]\n%s …", where, string([]rune(all)[:spillShown]))
+			if status := lastLine(all); strings.HasPrefix(status, "[") && utf8.RuneCountInString(status) <= statusMax {
+				short += "\n" + status
+			}
+			if r.Display == "" {
+				r.Display = string([]rune(all)[:spillShown]) + " …"
+			}
+			r.Content = append([]transcript.Block{transcript.Text(short)}, rest...)
+			return r, nil
+		}
+	}
+}

@@ -1,0 +1,171 @@
+// Package tools is the toolbox of flower's agents: files, commands, search, the to-do list, subagents, and the person.
+//
+// Terms. A Box serves one workspace and all sessions in it; a session is named by an agent.Key, and each subagent has
+// one of its own. A guard is an agent.Middleware around every call of a tool. A status line is the last line of a
+// result, in square brackets: what the tool itself has to say, as opposed to what it found.
+//
+// Names and parameters are those of Claude Code, because models know them. Each description for the model stands in a
+// file of its own beside the code of its tool.
+//
+// Trust. The input of a call comes from a model and is decoded strictly; what files and commands say is data, kept
+// within bounds and made valid UTF-8. Reading is allowed everywhere except in the kernel's own file systems (flower's
+// own environment is there); writing only below the workspace, the workbench and the directory for temporary files,
+// with symbolic links followed first. These checks keep an agent from mistakes: commands of a Bash that is not held
+// to reading can do what the user can do.
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"flower/agent"
+	"flower/internal/workbench"
+)
+
+// Names of the tools, as a Spec lists them.
+const (
+	Bash      = "Bash"
+	Read      = "Read"
+	Write     = "Write"
+	Edit      = "Edit"
+	Glob      = "Glob"
+	Grep      = "Grep"
+	TodoWrite = "TodoWrite"
+	Agent     = "Agent"
+	Ask       = "mcp__human__ask"
+	Inbox     = "mcp__human__inbox"
+)
+
+// Options of a Box. Only Workspace is required.
+type Options struct {
+	// Workspace is the directory that agents work in: an absolute path of a directory that exists.
+	Workspace string
+	// Bench takes results that are too long for a conversation. Nil: results are never spilled.
+	Bench *workbench.Bench
+	// Environ is the environment of commands, as "NAME=value" and without credentials (proc.ScrubEnv). Nil: commands
+	// get an empty environment, never flower's own.
+	Environ []string
+	// Ask puts a question to the person and returns what the model is told, which also covers that nobody answered or
+	// may be asked any more. The same callID is the same question. An error ends the run. Nil: every question is
+	// answered by "decide yourself".
+	Ask func(ctx context.Context, callID, question string, options []string) (string, error)
+	// Inbox returns what the person said since the last call, "" if nothing. An error ends the run. Nil: nothing.
+	Inbox func(ctx context.Context) (string, error)
+	// Redact removes secrets from a text before it is stored or sent. Nil: nothing is removed.
+	Redact func(string) string
+	// CommandTimeout is how long a command may run that asks for no timeout of its own; 0 is 2 minutes.
+	CommandTimeout time.Duration
+	// SearchTimeout is how long one Glob or Grep may run; 0 is 20 seconds.
+	SearchTimeout time.Duration
+}
+
+// Figures of Options.
+const (
+	defaultCommandTimeout = 2 * time.Minute
+	defaultSearchTimeout  = 20 * time.Second
+)
+
+// Box implements agent.Toolbox. It is safe for concurrent use.
+type Box struct {
+	opts      Options
+	workspace string   // absolute, symbolic links followed
+	writable  []string // roots below which files may be written, symbolic links followed
+	paths     locks    // held while a file is changed
+
+	searchPath string // PATH of commands, without directories that agents can write programs to
+
+	mu       sync.Mutex
+	sessions map[string]*session
+}
+
+var _ agent.Toolbox = (*Box)(nil)
+
+// New checks the options.
+func New(opts Options) (*Box, error) {
+	if !filepath.IsAbs(opts.Workspace) {
+		return nil, fmt.Errorf("open toolbox: workspace %q is not an absolute path", opts.Workspace)
+	}
+	info, err := os.Stat(opts.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("open toolbox: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("open toolbox: workspace %s is not a directory", opts.Workspace)
+	}
+	if opts.CommandTimeout <= 0 {
+		opts.CommandTimeout = defaultCommandTimeout
+	}
+	if opts.SearchTimeout <= 0 {
+		opts.SearchTimeout = defaultSearchTimeout
+	}
+	if opts.Environ == nil {
+		opts.Environ = []string{}
+	}
+	b := &Box{opts: opts, sessions: map[string]*session{}}
+	roots := []string{opts.Workspace, os.TempDir()}
+	if opts.Bench != nil {
+		roots = append(roots, opts.Bench.Dir())
+	}
+	for _, root := range roots {
+		real, err := follow(root)
+		if err != nil {
+			return nil, fmt.Errorf("open toolbox: %w", err)
+		}
+		b.writable = append(b.writable, real)
+	}
+	b.workspace = b.writable[0]
+	b.searchPath = b.outerPath(defaultPath)
+	for _, entry := range opts.Environ {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			b.searchPath = b.outerPath(path)
+		}
+	}
+	return b, nil
+}
+
+// later are tools that roles may name already and that no Box offers yet.
+var later = map[string]bool{"WebFetch": true, "WebSearch": true}
+
+var errUnknownTool = errors.New("no such tool")
+
+// Tools implements agent.Toolbox. WebFetch and WebSearch are known but not offered yet; Agent is not offered to an
+// agent without subagents. Calls with the same env.Key share what the session has read.
+func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
+	makers := map[string]func(*session, agent.Spec, agent.Env) agent.Tool{
+		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, Glob: b.glob, Grep: b.grep,
+		TodoWrite: b.todoWrite, Agent: b.agent, Ask: b.ask, Inbox: b.inbox,
+	}
+	s := b.session(env.Key)
+	var list []agent.Tool
+	for _, name := range spec.Tools {
+		if later[name] || name == Agent && (len(spec.Subagents) == 0 || env.Spawn == nil) {
+			continue
+		}
+		newTool, ok := makers[name]
+		if !ok {
+			return nil, fmt.Errorf("make tool %q: %w", name, errUnknownTool)
+		}
+		t := newTool(s, spec, env)
+		t.Run = b.guarded(t, spec)
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// session returns the state of one conversation, a new one for a new key. It lives as long as the Box: after a restart
+// files have to be read again before they can be changed.
+func (b *Box) session(key agent.Key) *session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := key.String()
+	if b.sessions[id] == nil {
+		b.sessions[id] = &session{seen: map[string]version{}}
+	}
+	return b.sessions[id]
+}
