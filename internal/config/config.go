@@ -1,0 +1,252 @@
+// Package config finds out which endpoint to talk to, with which credentials
+// and model, and where each of these values came from.
+//
+// Terms: a source is a place where values are looked up by name; the first
+// source that has a value that is not empty wins, name by name. A secret is a
+// credential; it is printed only masked.
+//
+// Trust model: the process environment and the person's own files are trusted.
+// A .env file in a directory may have come with the directory; it can name an
+// endpoint, which is why every value carries its source, for the person to
+// see. Files and values are untrusted as text: what is malformed is an error
+// that names the place and never repeats the value.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Names that are looked up.
+const (
+	envAPIKey    = "ANTHROPIC_API_KEY"
+	envAuthToken = "ANTHROPIC_AUTH_TOKEN"
+	envBaseURL   = "ANTHROPIC_BASE_URL"
+	envModel     = "ANTHROPIC_MODEL"
+	envWindow    = "FLOWER_WINDOW"
+	envFile      = "FLOWER_ENV"
+)
+
+// What holds when no source says anything.
+const (
+	DefaultBaseURL = "https://api.anthropic.com"
+	DefaultModel   = "claude-opus-5-5"
+)
+
+// Names of sources that are no files. The source of a value from a file is the
+// file's path.
+const (
+	SourceEnvironment = "environment"
+	SourceDefault     = "default"
+)
+
+// Options say where to look. Nothing else is consulted: not the process's own
+// environment, not its current directory.
+type Options struct {
+	// Environ is the environment as "NAME=value"; of a name that is there
+	// twice the first counts. Nil is an empty one.
+	Environ []string
+	// Dir is the directory whose .env file is read, and to which a relative
+	// FLOWER_ENV refers. Empty: no .env file, and relative to the process.
+	Dir string
+}
+
+// Setting is a value and where it came from; Source is "" when nothing set it
+// and there is no default.
+type Setting[T any] struct {
+	Value  T
+	Source string
+}
+
+// Secret is a credential and where it came from. Printing it by any verb, or
+// as JSON, shows it masked.
+type Secret struct {
+	Value  string
+	Source string
+}
+
+// String masks the value.
+func (s Secret) String() string { return Masked(s.Value) }
+
+// GoString masks the value.
+func (s Secret) GoString() string { return strconv.Quote(Masked(s.Value)) }
+
+// MarshalText masks the value.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(Masked(s.Value)), nil }
+
+// Config is what Load found.
+type Config struct {
+	// APIKey and AuthToken: at most one is set. When the sources have both,
+	// the one of the earlier source is taken, within one source the token:
+	// who sets a token has a gateway in front of the API.
+	APIKey    Secret
+	AuthToken Secret
+
+	BaseURL Setting[string] // http or https, without user, query and trailing slash
+	Model   Setting[string]
+	Window  Setting[int] // tokens; 0 = not set
+
+	found []string
+}
+
+// Secrets returns every credential seen in any source, also those not used,
+// for [NewRedactor] and for keeping them from child processes.
+func (c Config) Secrets() []string { return append([]string(nil), c.found...) }
+
+// ErrNoCredentials says that no source holds a credential. Its text tells the
+// person what to do.
+var ErrNoCredentials = errors.New("no credentials: set " + envAPIKey + " (or " + envAuthToken +
+	" for a gateway) in the environment or in a .env file in this directory")
+
+// ValueError says that a value was found and is no good. It does not repeat
+// the value.
+type ValueError struct {
+	Name   string // of the variable
+	Source string
+	Reason string
+}
+
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("%s from %s: %s", e.Name, e.Source, e.Reason)
+}
+
+// Load looks up everything. The order of sources is the process environment,
+// the file $FLOWER_ENV names, .env in Dir, flower's .env in the person's
+// configuration directory.
+//
+// Errors: [FileError], [ValueError], and [ErrNoCredentials], with which the
+// rest of the Config is valid, for those who need no credentials.
+func Load(opts Options) (Config, error) {
+	sources, err := openSources(opts)
+	if err != nil {
+		return Config{}, err
+	}
+	var c Config
+	if err := c.loadCredentials(sources); err != nil {
+		return Config{}, err
+	}
+	if c.BaseURL, err = loadBaseURL(sources); err != nil {
+		return Config{}, err
+	}
+	if c.Model, err = loadModel(sources); err != nil {
+		return Config{}, err
+	}
+	if c.Window, err = loadWindow(sources); err != nil {
+		return Config{}, err
+	}
+	if c.APIKey.Value == "" && c.AuthToken.Value == "" {
+		return c, ErrNoCredentials
+	}
+	return c, nil
+}
+
+func (c *Config) loadCredentials(sources []source) error {
+	for _, s := range sources {
+		for _, name := range []string{envAuthToken, envAPIKey} {
+			value := s.get(name)
+			if value == "" {
+				continue
+			}
+			if reason := checkSecret(value); reason != "" {
+				return &ValueError{Name: name, Source: s.name, Reason: reason}
+			}
+			c.found = append(c.found, value)
+			if c.APIKey.Value != "" || c.AuthToken.Value != "" {
+				continue
+			}
+			if name == envAuthToken {
+				c.AuthToken = Secret{Value: value, Source: s.name}
+			} else {
+				c.APIKey = Secret{Value: value, Source: s.name}
+			}
+		}
+	}
+	return nil
+}
+
+// checkSecret says what is wrong with a value that goes into an HTTP header.
+func checkSecret(value string) string {
+	for _, r := range value {
+		switch {
+		case r == '\n' || r == '\r':
+			return "the value has a line break in it; copy the key again, as one line"
+		case r > unicode.MaxASCII:
+			return "the value has characters that no key has (not ASCII); copy the key again"
+		case unicode.IsControl(r):
+			return "the value has a control character in it; copy the key again"
+		case r == ' ':
+			return "the value has a blank in it; copy the key again, without words around it"
+		}
+	}
+	return ""
+}
+
+func loadBaseURL(sources []source) (Setting[string], error) {
+	raw := lookup(sources, envBaseURL, DefaultBaseURL)
+	bad := func(reason string) (Setting[string], error) {
+		return Setting[string]{}, &ValueError{Name: envBaseURL, Source: raw.Source, Reason: reason}
+	}
+	u, err := url.Parse(raw.Value)
+	switch {
+	case err != nil: // err repeats the value, which may hold a password
+		return bad("not a URL; write https://host")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return bad("not an http or https URL; write https://host")
+	case u.Hostname() == "" || u.Opaque != "":
+		return bad("the URL has no host; write https://host")
+	case u.User != nil:
+		return bad("the URL holds a user or password; take it out and set " + envAuthToken)
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return bad("the URL has a query or fragment; end it at the path")
+	case !validPort(u):
+		return bad("the URL's port is not a number from 1 to 65535")
+	}
+	raw.Value = strings.TrimRight(raw.Value, "/#")
+	return raw, nil
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.Atoi(u.Port())
+	return err == nil && n > 0 && n < 1<<16
+}
+
+func loadModel(sources []source) (Setting[string], error) {
+	m := lookup(sources, envModel, DefaultModel)
+	for _, r := range m.Value {
+		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar || unicode.IsSpace(r) {
+			return Setting[string]{}, &ValueError{Name: envModel, Source: m.Source, Reason: "not the name of a model; write it without blanks"}
+		}
+	}
+	return m, nil
+}
+
+func loadWindow(sources []source) (Setting[int], error) {
+	raw := lookup(sources, envWindow, "")
+	if raw.Value == "" {
+		return Setting[int]{}, nil
+	}
+	n, err := strconv.Atoi(raw.Value)
+	if err != nil || n <= 0 {
+		return Setting[int]{}, &ValueError{Name: envWindow, Source: raw.Source, Reason: "not a number of tokens; write one like 200000"}
+	}
+	return Setting[int]{Value: n, Source: raw.Source}, nil
+}
+
+func lookup(sources []source, name, otherwise string) Setting[string] {
+	for _, s := range sources {
+		if value := s.get(name); value != "" {
+			return Setting[string]{Value: value, Source: s.name}
+		}
+	}
+	if otherwise == "" {
+		return Setting[string]{}
+	}
+	return Setting[string]{Value: otherwise, Source: SourceDefault}
+}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"flower/internal/disk"
+)
+
+// maxFile is the largest .env file read, in bytes.
+const maxFile = 1 << 20
+
+// source is one place where values are looked up.
+type source struct {
+	name   string
+	values map[string]string
+}
+
+// get returns a value without blanks around it, "" when there is none: an
+// empty value does not keep the next source from being asked.
+func (s source) get(name string) string { return strings.Trim(s.values[name], " \t") }
+
+// FileError says that a .env file cannot be used.
+type FileError struct {
+	Path   string
+	Line   int // from 1; 0 = unknown
+	Reason string
+	Err    error // what the system said, if it did
+}
+
+func (e *FileError) Error() string {
+	where := e.Path
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s, line %d", e.Path, e.Line)
+	}
+	return where + ": " + e.Reason
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// openSources reads all sources in their order.
+func openSources(opts Options) ([]source, error) {
+	env := fromEnviron(opts.Environ)
+	files := []struct {
+		path  string
+		named bool // by the person: then it has to be there
+	}{
+		{path: inDir(opts.Dir, env.get(envFile)), named: true},
+		{path: inDir(opts.Dir, dotenvIn(opts.Dir))},
+		{path: userFile(env)},
+	}
+	sources := []source{env}
+	for _, f := range files {
+		if f.path == "" {
+			continue
+		}
+		s, there, err := fromFile(f.path, f.named)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			sources = append(sources, s)
+		}
+	}
+	return sources, nil
+}
+
+func fromEnviron(environ []string) source {
+	values := map[string]string{}
+	for _, entry := range environ {
+		name, value, ok := strings.Cut(entry, "=")
+		if _, twice := values[name]; ok && !twice {
+			values[name] = value
+		}
+	}
+	return source{name: SourceEnvironment, values: values}
+}
+
+func dotenvIn(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return ".env"
+}
+
+func inDir(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// userFile is the person's own .env file; "" when the environment does not
+// say where their files are. A relative XDG_CONFIG_HOME counts as not set, as
+// the XDG base directory specification wants.
+func userFile(env source) string {
+	dir := env.get("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := env.get("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "flower", ".env")
+}
+
+// fromFile reads a .env file. One that nobody named may be missing, or be a
+// directory: virtual environments are often called .env.
+func fromFile(path string, named bool) (s source, there bool, err error) {
+	data, err := disk.ReadRegular(path, maxFile)
+	var odd *disk.NotRegularError
+	var big *disk.TooLargeError
+	switch {
+	case err == nil:
+	case !named && (errors.Is(err, fs.ErrNotExist) || errors.As(err, &odd) && odd.Mode.IsDir()):
+		return source{}, false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return source{}, false, &FileError{Path: path, Reason: "there is no such file; correct or unset " + envFile, Err: err}
+	case errors.As(err, &odd):
+		return source{}, false, &FileError{Path: path, Reason: "not a regular file; put the settings into one", Err: err}
+	case errors.As(err, &big):
+		return source{}, false, &FileError{Path: path, Reason: "too large for a file of settings; is it the right one?", Err: err}
+	default:
+		return source{}, false, &FileError{Path: path, Reason: "cannot be read; check its permissions", Err: err}
+	}
+	values, fault := parseDotenv(data)
+	if fault != nil {
+		return source{}, false, &FileError{Path: path, Line: fault.line, Reason: fault.reason}
+	}
+	return source{name: path, values: values}, true, nil
+}
