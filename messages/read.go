@@ -1,0 +1,99 @@
+package messages
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
+
+	"flower/agent"
+)
+
+// htmlAnswer is a page in place of an answer: a portal, or a proxy that speaks for a server it does not reach.
+type htmlAnswer struct{ title string }
+
+func (e *htmlAnswer) Error() string {
+	return "a web page came in place of an answer: not online yet, or the base URL is wrong: " + e.title
+}
+
+// read reads an answer to its end. The form is told by the first byte, because gateways lie about the content type.
+func (c *Client) read(w *watchdog, res *http.Response, sink func(agent.Delta)) (*answer, error) {
+	body := bufio.NewReader(res.Body)
+	first, err := firstByte(body)
+	switch {
+	case err == io.EOF:
+		return nil, protocolError("the answer is empty")
+	case err != nil:
+		return nil, err
+	case first == '<':
+		return nil, readPage(body)
+	}
+	a := new(answer)
+	if first == '{' {
+		data, err := io.ReadAll(body)
+		if err != nil {
+			return nil, err
+		}
+		return a, a.whole(data, sink)
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, res.Body}
+	events := ssestream.NewDecoder(res)
+	for !a.done {
+		if !events.Next() {
+			if err := events.Err(); err != nil {
+				return nil, err
+			}
+			return nil, protocolError("the stream ended in the middle of the answer")
+		}
+		if err := a.take(events.Event().Type, events.Event().Data, sink); err != nil {
+			return nil, err
+		}
+	}
+	w.drain()
+	return a, nil
+}
+
+// firstByte skips blanks and a byte order mark.
+func firstByte(body *bufio.Reader) (byte, error) {
+	for {
+		b, err := body.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		}
+		return b, body.UnreadByte()
+	}
+}
+
+func readPage(body io.Reader) error {
+	page, err := io.ReadAll(io.LimitReader(body, 64<<10))
+	if err != nil {
+		return err
+	}
+	return &htmlAnswer{title: pageTitle(string(page))}
+}
+
+// readWindow reads the description of a model.
+func (c *Client) readWindow(ctx context.Context, w *watchdog, res *http.Response) (int, bool, error) {
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, false, c.brokenAnswer(ctx, w, res, err)
+	}
+	var m struct {
+		MaxInputTokens count `json:"max_input_tokens"`
+	}
+	if json.Unmarshal(bytes.TrimSpace(data), &m) != nil || m.MaxInputTokens.n == 0 {
+		return 0, false, nil // a gateway that answers everything with something
+	}
+	return m.MaxInputTokens.n, true, nil
+}
