@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -177,6 +176,9 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	if !known {
 		return outcome{result: DeniedResult(fmt.Sprintf("There is no tool %q here; that is intended. Use one of the tools you were given.", call.Name))}
 	}
+	if input, bad := c.unreadable[call.ID]; bad {
+		return outcome{result: ErrorResult(fmt.Sprintf("The input of this call is not a JSON object. You sent: %s", inputText(input)))}
+	}
 	if err := checkInput(tool.schema, call.Input); err != nil {
 		return outcome{result: ErrorResult(fmt.Sprintf("The input does not fit the tool %s: %v. You sent: %s", call.Name, err, inputText(call.Input)))}
 	}
@@ -198,16 +200,17 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	return outcome{result: result}
 }
 
-var errNoObject = errors.New("it is not a JSON object")
+// isObject says whether input is one JSON object.
+func isObject(input json.RawMessage) bool {
+	trimmed := bytes.TrimSpace(input)
+	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed)
+}
 
 // checkInput validates a call's input.
 func checkInput(schema *jsonschema.Resolved, input json.RawMessage) error {
-	if trimmed := bytes.TrimSpace(input); len(trimmed) == 0 || trimmed[0] != '{' {
-		return errNoObject
-	}
 	var v any
 	if err := json.Unmarshal(input, &v); err != nil {
-		return errNoObject
+		return err
 	}
 	return schema.Validate(v)
 }

@@ -33,8 +33,10 @@ type conversation struct {
 	known    map[string]bool      // uuids of user entries the session holds
 	lastMark Mark                 // end of the request before
 	hasMark  bool
-	refusal  string // what the endpoint said of the last answer, if it was a refusal
-	result   Result
+	// unreadable holds the inputs of the last answer's calls that were no JSON objects, by call id.
+	unreadable map[string]json.RawMessage
+	refusal    string // what the endpoint said of the last answer, if it was a refusal
+	result     Result
 }
 
 func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
@@ -140,14 +142,16 @@ func lastText(messages []transcript.Message) string {
 // loop asks until the model is done.
 func (c *conversation) loop(ctx context.Context) error {
 	continued := 0
+	silent := false // the last answer said nothing at all
 	for {
-		if err := c.deliver(ctx); err != nil {
+		said, err := c.deliver(ctx)
+		if err != nil {
 			return err
 		}
 		if len(c.messages) == 0 {
 			return errors.New("run agent: a new session needs a prompt")
 		}
-		if c.messages[len(c.messages)-1].Role == transcript.RoleAssistant {
+		if silent && !said || c.messages[len(c.messages)-1].Role == transcript.RoleAssistant {
 			done, err := c.afterAnswer(ctx)
 			if done || err != nil {
 				return err
@@ -157,6 +161,7 @@ func (c *conversation) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		silent = len(resp.Message.Content) == 0
 		if resp.Message.StopReason != StopMaxTokens {
 			continued = 0
 			if err := c.settle(ctx, resp.Message.ToolUses()); err != nil {
@@ -167,6 +172,7 @@ func (c *conversation) loop(ctx context.Context) error {
 		if continued++; continued > maxContinuations {
 			return fmt.Errorf("run agent: the answer was cut by the output limit %d times in a row", continued)
 		}
+		silent = false
 		if err := c.refuseCut(ctx, resp.Message.ToolUses()); err != nil {
 			return err
 		}
@@ -207,7 +213,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Message.Content = keepable(resp)
+	resp.Message.Content = c.readable(keepable(resp))
 	// Spent is counted before the commit: a failing disk must not hide what the answer cost.
 	c.meter.Add(resp.Message.Usage, resp.CostUSD, resp.Unpriced)
 	c.result.Turns++
@@ -251,6 +257,24 @@ func keepable(resp *Response) []transcript.Block {
 	return content
 }
 
+// readable replaces inputs of calls that are no JSON objects, which the API would refuse to read back, by empty ones, and
+// remembers them: such a call is not run.
+func (c *conversation) readable(content []transcript.Block) []transcript.Block {
+	c.unreadable = nil
+	for i, b := range content {
+		if b.Type != transcript.TypeToolUse || isObject(b.Input) {
+			continue
+		}
+		if c.unreadable == nil {
+			c.unreadable = make(map[string]json.RawMessage)
+			content = append([]transcript.Block(nil), content...)
+		}
+		c.unreadable[b.ID] = b.Input
+		content[i] = transcript.ToolUse(b.ID, b.Name, nil)
+	}
+	return content
+}
+
 // refuseCut answers an answer that the output limit has cut: its calls were not run, the rest is to follow.
 func (c *conversation) refuseCut(ctx context.Context, calls []transcript.Block) error {
 	const cut = "Your answer reached the output limit and was cut. Go on exactly where it stopped; if you were writing a long tool input, send it in smaller parts."
@@ -265,31 +289,32 @@ func (c *conversation) refuseCut(ctx context.Context, calls []transcript.Block) 
 	return c.say(ctx, c.engine.opts.NewID(), cut)
 }
 
-// deliver hands over what the person said meanwhile.
-func (c *conversation) deliver(ctx context.Context) error {
+// deliver hands over what the person said meanwhile; said is false if that was nothing.
+func (c *conversation) deliver(ctx context.Context) (said bool, err error) {
 	if c.inbox == nil {
-		return nil
+		return false, nil
 	}
 	notes, err := c.inbox.Take(ctx)
 	if err != nil {
-		return fmt.Errorf("read inbox: %w", err)
+		return false, fmt.Errorf("read inbox: %w", err)
 	}
 	if len(notes) == 0 {
-		return nil
+		return false, nil
 	}
 	for _, n := range notes {
 		if c.known[n.ID] {
 			continue
 		}
 		if err := c.say(ctx, n.ID, n.Text); err != nil {
-			return err
+			return false, err
 		}
+		said = true
 	}
 	if err := c.inbox.Delivered(context.WithoutCancel(ctx), notes); err != nil {
-		return fmt.Errorf("empty inbox: %w", err)
+		return false, fmt.Errorf("empty inbox: %w", err)
 	}
 	c.emit(Delivered{Path: c.path, Notes: notes})
-	return nil
+	return said, nil
 }
 
 // say commits a text of the person's side and adds it to what the model is told.

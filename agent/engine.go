@@ -119,9 +119,9 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	return err
 }
 
-// subagentID derives a subagent's id from the call that started it, so that the call finds the same transcript when it
-// is run again.
-func subagentID(parent Key, callID string) string {
+// SubagentID is the id of the subagent that a call of the Agent tool starts: derived from the call, so that the call
+// finds the same transcript when it is run again.
+func SubagentID(parent Key, callID string) string {
 	sum := sha256.Sum256([]byte(parent.String() + "\x00" + callID))
 	return "a" + hex.EncodeToString(sum[:8])
 }
@@ -133,7 +133,7 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	if !ok {
 		return ErrorResult(fmt.Sprintf("There is no agent of the type %q. Known types: %s.", s.Agent, subagentNames(c.spec.Subagents))), nil
 	}
-	id := subagentID(c.key, s.CallID)
+	id := SubagentID(c.key, s.CallID)
 	child := &conversation{
 		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,
 		meter: c.meter.Child(spec.Limits.CostUSD), top: c.top,
