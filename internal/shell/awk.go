@@ -117,8 +117,11 @@ func (s *awkScanner) token() string {
 		s.pos++
 	case c == '\n':
 		// No end of a statement here: after a comma the statement goes on.
+		// And in brackets some versions let the expression go on.
 		s.pos++
-		s.after = regex
+		if s.after != regex {
+			s.after = either
+		}
 	case c == '\\':
 		if !strings.HasPrefix(s.src[s.pos:], "\\\n") {
 			return "the program holds a backslash outside text"

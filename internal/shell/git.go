@@ -107,7 +107,10 @@ var gitCommands = map[string]*program{
 	"check-ignore":  {short: "qvnz", long: "quiet verbose non-matching no-index stdin"},
 	"check-attr":    {short: "az", long: "all cached stdin source:"},
 	"var":           {max: 1, check: atLeastOne},
-	"version":       {none: true, long: "build-options"},
+	"check-mailmap": {long: "stdin"},
+	"show-branch": {short: "arg::", long: `all remotes current topo-order date-order sparse merge-base
+		independent list more: sha1-name no-name topics color:: no-color reflog::`},
+	"version": {none: true, long: "build-options"},
 }
 
 var gitBlame = &program{short: "L:wM::C::slfnetpbc", long: `line-porcelain porcelain incremental

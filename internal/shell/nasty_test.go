@@ -216,6 +216,16 @@ git diff-tree --no-commit-id --name-only -r HEAD
 git cat-file -t HEAD
 git check-ignore -v x
 ls --version
+git show-branch -a
+w
+cat 文档.md à.txt
+echo "完成；下一步 | x"
+ls /dev
+ls /proc/self
+find / -name x
+cat /proc/cpuinfo
+awk '/a/ {print}⏎/b/ {n++}' f
+awk '{⏎  if ($1 > 2) n++⏎}⏎END { print n }' f
 true
 ls || true
 echo a # b \\ c
@@ -854,7 +864,6 @@ git daemon
 git shell
 git send-email
 git request-pull
-git show-branch
 git for-each-repo --config=x status
 git for-each-ref --format='%(signature)'
 git replace x y
@@ -957,6 +966,19 @@ git log　-1
 gіt status
 lѕ
 echo "$(ls)"
+ls ；rm -rf build
+ls –la
+ls a｜sh
+sort －o x y
+echo “a”
+grep -r KEY /
+rg KEY //
+grep -r KEY /proc
+awk '{x=(a⏎/"/ " system(1) "/ b)}' f
+awk '{print a⏎/b/ > "x"}' f
+kubectl get secret x -o yaml
+kubectl get pods,secrets
+kubectl get secret/x
 echo ${x}
 echo ` + "`ls`" + `
 echo "${?@P}"

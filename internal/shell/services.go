@@ -58,6 +58,11 @@ var kubeGet = &program{
 		label-columns: field-selector: sort-by: ignore-not-found show-managed-fields chunk-size:
 		output-watch-events subresource: recursive template:`,
 	check: func(c call) string {
+		for _, o := range c.operands {
+			if strings.Contains(strings.ToLower(o.text), "secret") {
+				return "it could show keys"
+			}
+		}
 		for _, f := range c.flags {
 			if f.name != "o" && f.name != "output" {
 				continue

@@ -17,6 +17,9 @@ var systemPrograms = map[string]*program{
 	"groups":   {tame: true},
 	"logname":  {none: true},
 	"who":      {short: "abdHlmpqrsTtu", long: "all boot dead heading login count runlevel short time users mesg"},
+	"w":        {short: "hsfiop", long: "no-header short from ip-addr old-style pids"},
+	"users":    {none: true},
+	"tty":      {none: true, short: "s"},
 	"uname": {none: true, short: "asnrvmpio", long: `all kernel-name nodename kernel-release
 		kernel-version machine processor hardware-platform operating-system`},
 	"arch":    {none: true},

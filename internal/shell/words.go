@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -148,15 +149,35 @@ func unescape(pieces []piece, raw, special string) []piece {
 	return pieces
 }
 
-// scanLive refuses unquoted characters that people cannot see or take for others.
+// scanLive refuses unquoted characters that people cannot see, and those they would
+// take for syntax of the shell: the reader and bash would understand two lines.
 func scanLive(s string) string {
 	for _, r := range s {
-		if r == utf8.RuneError || r > unicode.MaxASCII && !unicode.IsGraphic(r) || unicode.In(r, unicode.Zs, unicode.Cf) && r != ' ' {
+		switch {
+		case r <= unicode.MaxASCII:
+		case !unicode.IsGraphic(r) || unicode.In(r, unicode.Zs, unicode.Cf):
 			return fmt.Sprintf("the invisible character %U stands outside quotes", r)
+		case unicode.Is(lookAlikes, r):
+			return fmt.Sprintf("the character %U looks like syntax of the shell and is none; quote it", r)
 		}
 	}
 	return ""
 }
+
+// lookAlikes are forms of ASCII characters, and dashes, quotes, bars and semicolons
+// of other scripts.
+var lookAlikes = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x037e, Hi: 0x037e, Stride: 1}, // Greek question mark
+	{Lo: 0x2010, Hi: 0x201f, Stride: 1}, // dashes, bars, quotation marks
+	{Lo: 0x2024, Hi: 0x2026, Stride: 1}, // leaders, ellipsis
+	{Lo: 0x2032, Hi: 0x2037, Stride: 1}, // primes
+	{Lo: 0x2044, Hi: 0x2044, Stride: 1}, // fraction slash
+	{Lo: 0x2212, Hi: 0x2212, Stride: 1}, // minus
+	{Lo: 0x2215, Hi: 0x2216, Stride: 1}, // slashes
+	{Lo: 0x2223, Hi: 0x2223, Stride: 1}, // bar
+	{Lo: 0xfe50, Hi: 0xfe6b, Stride: 1}, // small forms
+	{Lo: 0xff01, Hi: 0xff5e, Stride: 1}, // full-width forms
+}}
 
 // braces reports whether the pieces may hold a brace expansion: a live { whose
 // group, nested ones included, holds a live comma or two dots. An open group
@@ -171,26 +192,23 @@ func braces(pieces []piece) bool {
 		}
 	}
 	s := live.String()
+	var groups []bool // open groups, and whether each holds a separator
 	for i := range len(s) {
-		if s[i] != '{' {
-			continue
-		}
-		group, depth := s[i+1:], 1
-		for j := i + 1; j < len(s); j++ {
-			if s[j] == '{' {
-				depth++
-			} else if s[j] == '}' {
-				if depth--; depth == 0 {
-					group = s[i+1 : j]
-					break
-				}
+		last := len(groups) - 1
+		switch {
+		case s[i] == '{':
+			groups = append(groups, false)
+		case last < 0:
+		case s[i] == '}':
+			if groups[last] {
+				return true
 			}
-		}
-		if strings.Contains(group, ",") || strings.Contains(group, "..") {
-			return true
+			groups = groups[:last]
+		case s[i] == ',' || strings.HasPrefix(s[i:], ".."):
+			groups[last] = true
 		}
 	}
-	return false
+	return slices.Contains(groups, true)
 }
 
 // ansiC undoes the escapes of $'…'. Escapes whose meaning depends on the locale,
@@ -235,7 +253,7 @@ func ansiC(s string) (string, bool) {
 
 func isDigit(c byte, base int) bool {
 	_, err := strconv.ParseUint(string(c), base, 8)
-	return err == nil && c != '_'
+	return err == nil
 }
 
 // endless is the reason for not reading the file w names: one that never ends,
@@ -248,6 +266,9 @@ func endless(w word) string {
 		p = "./" + p
 	}
 	p = path.Clean(p)
+	if p == "/" {
+		return "reading all of / reaches devices and the state of processes"
+	}
 	rest, up := strings.CutPrefix(p, "/")
 	for strings.HasPrefix(rest, "../") {
 		rest, up = rest[3:], true
