@@ -56,7 +56,7 @@ func (m matcher) spans(ctx context.Context, body string) []span {
 			}
 			at, end = from+loc[0], from+loc[1]
 		}
-		if at >= len(body) {
+		if at >= len(body) && strings.HasSuffix(body, "\n") {
 			break // an empty match behind the last line feed is in no line
 		}
 		first := strings.LastIndexByte(body[:at], '\n') + 1

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -183,6 +184,12 @@ func TestSearchesThatAreIncomplete(t *testing.T) {
 		}
 		wants(t, textOf(r), "incomplete", "interrupted")
 	}
+	ctx, cancel = context.WithCancel(context.Background())
+	s := newSearch(filepath.Join(f.dir, "main.go"))
+	s.walk(ctx, func(string, string, fs.DirEntry) error { cancel(); return nil })
+	if s.gaps() == "" {
+		t.Error("a search that was interrupted in its last file counts as complete")
+	}
 	f = newFixture(t, func(o *Options) { o.SearchTimeout = time.Nanosecond })
 	f.file("a", "hello\n")
 	for tool, input := range map[string]in{Glob: {"pattern": "*"}, Grep: {"pattern": "hello"}} {
@@ -209,9 +216,10 @@ func TestGrepCutsLongLines(t *testing.T) {
 
 // FuzzSpans compares the search with the plain one, line by line.
 func FuzzSpans(f *testing.F) {
-	for _, p := range []string{"a", "^a", "a$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
+	for _, p := range []string{"a", "^a", "a$", "$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
 		f.Add(p, "a\nxa\n\nb a\n")
 		f.Add(p, "\n\n")
+		f.Add(p, "0")
 	}
 	f.Fuzz(func(t *testing.T, pattern, body string) {
 		m, err := newMatcher(pattern, false, false)

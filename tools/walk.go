@@ -67,6 +67,9 @@ func (s *search) walk(ctx context.Context, visit func(path, rel string, d fs.Dir
 		s.files++
 		return visit(path, rel, d)
 	})
+	if err == nil {
+		err = ctx.Err() // the last file may have been searched in part only
+	}
 	switch {
 	case err == nil, errors.Is(err, errEnough):
 	case errors.Is(err, context.DeadlineExceeded):
