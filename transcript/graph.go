@@ -119,11 +119,22 @@ func (g *graph) groupAnswers() {
 		id := n.entry.Message.ID
 		if p := n.up; p != nil && p.role == RoleAssistant && id != "" && p.group.id == id {
 			n.group = p.group
+			n.group.addNotes(n.parent, p)
 		} else {
 			n.group = &group{id: id, ids: map[string]bool{}}
 		}
 		n.group.members = append(n.group.members, n)
 	}
+}
+
+// addNotes adds the notes that hang between two entries of the answer, so that these stay together with them.
+func (g *group) addNotes(note, above *node) {
+	if note == above || note.group != nil {
+		return
+	}
+	g.addNotes(note.parent, above)
+	note.group = g
+	g.members = append(g.members, note)
 }
 
 // matchResults finds the call of every result: the nearest one stored before it with this id that has none yet,
@@ -253,10 +264,23 @@ func (g *graph) newestLeaf() *node {
 	return newest
 }
 
+// hangsBelow says whether the node or one above it is an entry of the answer itself.
+func (n *node) hangsBelow(g *group) bool {
+	for ; n != nil; n = n.parent {
+		if n.role == RoleAssistant && n.group == g {
+			return true
+		}
+	}
+	return false
+}
+
 // keep marks the nodes of the conversation: the way from the newest leaf to the root, the answers on it with all their
 // entries and results, and the notes that hang on these. It returns the leaf.
 func (g *graph) keep() *node {
 	leaf := g.newestLeaf()
+	if leaf != nil && leaf.group != nil && !leaf.hangsBelow(leaf.group) {
+		leaf = leaf.group.members[len(leaf.group.members)-1] // a result that has got somewhere else
+	}
 	for n := leaf; n != nil; n = n.parent {
 		n.onPath, n.kept = true, true
 		if n.role != RoleAssistant || n != n.group.members[0] {

@@ -68,7 +68,7 @@ func (p *piece) replace(b Block) { p.Block, p.edit, p.differ = b, true, true }
 // block, chained and with the same message id; the results hang anywhere and are found by the ids of their calls.
 type group struct {
 	id         string
-	members    []*node
+	members    []*node // its entries, parents before children, with the notes between them
 	calls      []*piece
 	ids        map[string]bool // of the calls
 	satellites []*node         // entries with results of its calls

@@ -1,5 +1,7 @@
 package transcript
 
+import "slices"
+
 // relink decides which entries stay and hangs those whose parent is dropped on the nearest ancestor that stays.
 func (h *history) relink() {
 	var stay []*node
@@ -57,19 +59,37 @@ func (n *node) stays() bool {
 	return n.hasLiveResult()
 }
 
-// hang is the node's nearest ancestor that stays. Where the way up leaves an answer of which other entries stay, it is
-// the last of these before n: the answer would become another branch.
+// hang is the node's nearest ancestor that stays. Where the way up leaves an answer without meeting an entry of it that
+// stays, though there are some, it is the last of these before n: the answer would become another branch.
 func (n *node) hang() *node {
+	var note *node // inside of an answer that is not n's
 	for p := n.parent; p != nil; p = p.parent {
-		if p.out {
+		switch {
+		case !p.out:
+		case note != nil:
+			return note
+		case p.role != "" || p.group == nil || p.group == n.group:
 			return p
+		default:
+			note = p
 		}
 		if g := p.group; g != nil && (p.parent == nil || p.parent.group != g) {
-			for i := len(g.members) - 1; i >= 0; i-- {
-				if m := g.members[i]; m.out && m.place < n.place {
-					return m
-				}
+			if m := g.lastBefore(n); m != nil {
+				return m
 			}
+			if note != nil {
+				return note
+			}
+		}
+	}
+	return nil
+}
+
+// lastBefore is the last of the answer's own entries that stays and is sent before n.
+func (g *group) lastBefore(n *node) *node {
+	for _, m := range slices.Backward(g.members) {
+		if m.out && m.role != "" && m.place < n.place {
+			return m
 		}
 	}
 	return nil
