@@ -143,7 +143,7 @@ func FuzzEphemeral(f *testing.F) {
 	for _, r := range table(f) {
 		f.Add(r.command)
 	}
-	for c := range strings.SplitSeq(nastyAccepted+nastyRefused, "\n") {
+	for _, c := range lines(accepted + refused) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
