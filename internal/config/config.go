@@ -90,12 +90,20 @@ type Config struct {
 	Model   Setting[string]
 	Window  Setting[int] // tokens; 0 = not set
 
-	found []string
+	// Found is every credential in any source, also those not used, in the
+	// order of sources.
+	Found []Secret
 }
 
-// Secrets returns every credential seen in any source, also those not used,
-// for [NewRedactor] and for keeping them from child processes.
-func (c Config) Secrets() []string { return append([]string(nil), c.found...) }
+// Secrets returns the values of Found, for [NewRedactor] and for keeping them
+// from child processes.
+func (c Config) Secrets() []string {
+	values := make([]string, len(c.Found))
+	for i, s := range c.Found {
+		values[i] = s.Value
+	}
+	return values
+}
 
 // ErrNoCredentials says that no source holds a credential. Its text tells the
 // person what to do.
@@ -154,14 +162,14 @@ func (c *Config) loadCredentials(sources []source) error {
 			if reason := checkSecret(value); reason != "" {
 				return &ValueError{Name: name, Source: s.name, Reason: reason}
 			}
-			c.found = append(c.found, value)
-			if c.APIKey.Value != "" || c.AuthToken.Value != "" {
-				continue
-			}
-			if name == envAuthToken {
-				c.AuthToken = Secret{Value: value, Source: s.name}
-			} else {
-				c.APIKey = Secret{Value: value, Source: s.name}
+			secret := Secret{Value: value, Source: s.name}
+			c.Found = append(c.Found, secret)
+			switch {
+			case c.APIKey.Value != "" || c.AuthToken.Value != "": // taken from an earlier place
+			case name == envAuthToken:
+				c.AuthToken = secret
+			default:
+				c.APIKey = secret
 			}
 		}
 	}

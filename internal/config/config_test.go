@@ -1,0 +1,218 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// place is a directory with files in it: name → content.
+func place(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestLoad(t *testing.T) {
+	const user = "home/.config/flower/.env"
+	tests := []struct {
+		name    string
+		environ []string // "@/" in a value is the directory
+		files   map[string]string
+		want    string // "what=value<source" of all that is set, files as base of the directory
+		noCreds bool
+	}{
+		{name: "nothing", want: "url=https://api.anthropic.com<default model=claude-opus-5-5<default", noCreds: true},
+		{
+			name: "all from the environment",
+			environ: []string{
+				"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=http://localhost:8080/x/", "ANTHROPIC_MODEL=m", "FLOWER_WINDOW=5",
+				"ANTHROPIC_API_KEY=second",
+			},
+			want: "key=k<environment url=http://localhost:8080/x<environment model=m<environment window=5<environment",
+		},
+		{
+			name:    "every source, name by name; empty values do not count",
+			environ: []string{"ANTHROPIC_API_KEY=", "ANTHROPIC_MODEL=  ", "FLOWER_ENV=named", "HOME=@/home"},
+			files: map[string]string{
+				"named": "ANTHROPIC_BASE_URL=https://named\nANTHROPIC_API_KEY=",
+				".env":  "ANTHROPIC_API_KEY=dir\nANTHROPIC_BASE_URL=https://dir\n",
+				user:    "ANTHROPIC_API_KEY=user\nANTHROPIC_MODEL=user-model\n",
+			},
+			want: "key=dir<.env url=https://named<named model=user-model<" + user,
+		},
+		{
+			name:    "absolute FLOWER_ENV, XDG_CONFIG_HOME before HOME",
+			environ: []string{"FLOWER_ENV=@/sub/f", "HOME=@/home", "XDG_CONFIG_HOME=@/xdg"},
+			files: map[string]string{
+				"sub/f": "ANTHROPIC_MODEL=f", user: "ANTHROPIC_API_KEY=home", "xdg/flower/.env": "ANTHROPIC_API_KEY=xdg",
+			},
+			want: "key=xdg<xdg/flower/.env url=https://api.anthropic.com<default model=f<sub/f",
+		},
+		{
+			name:    "relative XDG_CONFIG_HOME is none",
+			environ: []string{"HOME=@/home", "XDG_CONFIG_HOME=home/.config"},
+			files:   map[string]string{user: "ANTHROPIC_AUTH_TOKEN=t"},
+			want:    "token=t<" + user + " url=https://api.anthropic.com<default model=claude-opus-5-5<default",
+		},
+		{
+			name:    "a key in an earlier source beats a token in a later one",
+			environ: []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files:   map[string]string{".env": "ANTHROPIC_AUTH_TOKEN=t"},
+			want:    "key=k<environment url=https://h<environment model=m<environment",
+		},
+		{
+			name:    "in one source the token",
+			environ: []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_AUTH_TOKEN=t", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			want:    "token=t<environment url=https://h<environment model=m<environment",
+		},
+		{
+			name:    "a directory called .env",
+			environ: []string{"ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files:   map[string]string{".env/bin/python": ""},
+			want:    "url=https://h<environment model=m<environment", noCreds: true,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := place(t, tt.files)
+			environ := slices.Clone(tt.environ)
+			for i := range environ {
+				environ[i] = strings.Replace(environ[i], "@/", dir+"/", 1)
+			}
+			c, err := Load(Options{Environ: environ, Dir: dir})
+			if (err != nil) != tt.noCreds || (tt.noCreds && !errors.Is(err, ErrNoCredentials)) {
+				t.Fatal(err)
+			}
+			var got []string
+			add := func(what, value, source string) {
+				if value != "" {
+					got = append(got, what+"="+value+"<"+strings.TrimPrefix(source, dir+"/"))
+				}
+			}
+			add("key", c.APIKey.Value, c.APIKey.Source)
+			add("token", c.AuthToken.Value, c.AuthToken.Source)
+			add("url", c.BaseURL.Value, c.BaseURL.Source)
+			add("model", c.Model.Value, c.Model.Source)
+			if c.Window.Value != 0 {
+				add("window", fmt.Sprint(c.Window.Value), c.Window.Source)
+			}
+			if s := strings.Join(got, " "); s != tt.want {
+				t.Errorf("got  %s\nwant %s", s, tt.want)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesValues(t *testing.T) {
+	const secret = "SEKRIT"
+	for _, tt := range []struct{ entry, reason string }{
+		{"ANTHROPIC_API_KEY=a\nSEKRIT", "line break"},
+		{"ANTHROPIC_API_KEY=SEKRIT\r", "line break"},
+		{"ANTHROPIC_API_KEY=SEKRIT\x1b", "control"},
+		{"ANTHROPIC_API_KEY=SEKRIT键", "ASCII"},
+		{"ANTHROPIC_API_KEY=SEKRIT\xff", "ASCII"},
+		{"ANTHROPIC_AUTH_TOKEN=Bearer SEKRIT", "blank"},
+		{"ANTHROPIC_BASE_URL=https://SEKRIT:SEKRIT@h", "user or password"},
+		{"ANTHROPIC_BASE_URL=ftp://SEKRIT", "http"},
+		{"ANTHROPIC_BASE_URL=SEKRIT:8080", "http"},
+		{"ANTHROPIC_BASE_URL=//SEKRIT", "http"},
+		{"ANTHROPIC_BASE_URL=https:SEKRIT", "host"},
+		{"ANTHROPIC_BASE_URL=https:///SEKRIT", "host"},
+		{"ANTHROPIC_BASE_URL=https://h/?key=SEKRIT", "query"},
+		{"ANTHROPIC_BASE_URL=https://h/#SEKRIT", "fragment"},
+		{"ANTHROPIC_BASE_URL=https://h:99999/SEKRIT", "port"},
+		{"ANTHROPIC_BASE_URL=https://SEKRIT\n", "not a URL"},
+		{"ANTHROPIC_BASE_URL=https://a:SEKRIT@[::1", "not a URL"},
+		{"ANTHROPIC_MODEL=two SEKRIT", "model"},
+		{"ANTHROPIC_MODEL=\x1bSEKRIT", "model"},
+		{"FLOWER_WINDOW=SEKRIT", "tokens"},
+		{"FLOWER_WINDOW=-1", "tokens"},
+		{"FLOWER_WINDOW=99999999999999999999", "tokens"},
+	} {
+		_, err := Load(Options{Environ: []string{tt.entry, "ANTHROPIC_API_KEY=good"}})
+		var bad *ValueError
+		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, tt.reason) {
+			t.Errorf("%q: %v", tt.entry, err)
+			continue
+		}
+		name, _, _ := strings.Cut(tt.entry, "=")
+		if bad.Name != name || bad.Source != SourceEnvironment || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %v", tt.entry, err)
+		}
+	}
+}
+
+func TestLoadRefusesFiles(t *testing.T) {
+	dir := place(t, map[string]string{
+		"torn/.env": "A=1\nANTHROPIC_API_KEY='SEKRIT\n", "torn-user/flower/.env": "SEKRIT", "big/.env": strings.Repeat("#", maxFile+1),
+	})
+	for _, name := range []string{"pipe", "empty"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(dir+"/pipe/.env", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		dir     string
+		environ string
+		want    string
+	}{
+		{dir: "torn", want: "torn/.env, line 2: a quote"},
+		{dir: "empty", environ: "XDG_CONFIG_HOME=" + dir + "/torn-user", want: "torn-user/flower/.env, line 1: not of the form"},
+		{dir: "big", want: "big/.env: too large"},
+		{dir: "pipe", want: "pipe/.env: not a regular file"},
+		{dir: "empty", environ: "FLOWER_ENV=none", want: "empty/none: there is no such file"},
+		{dir: "empty", environ: "FLOWER_ENV=" + dir, want: dir + ": not a regular file"},
+		{dir: "empty", environ: "FLOWER_ENV=" + dir + "/torn/.env/x", want: "torn/.env/x: cannot be read"},
+	} {
+		_, err := Load(Options{Environ: []string{"ANTHROPIC_API_KEY=good", tt.environ}, Dir: filepath.Join(dir, tt.dir)})
+		var bad *FileError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "SEKRIT") {
+			t.Errorf("%s %s: %v, want %s", tt.dir, tt.environ, err, tt.want)
+		}
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	const key, token = "sk-ant-0123456789abcdefghij", "0123456789-the-gateways-token"
+	c, err := Load(Options{Environ: []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_AUTH_TOKEN=" + token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Secrets(); !slices.Equal(got, []string{token, key}) {
+		t.Errorf("secrets %q", got)
+	}
+	data, err := json.Marshal(c.AuthToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{
+		fmt.Sprint(c.AuthToken), fmt.Sprintf("%+v", c.AuthToken), fmt.Sprintf("%#v", c.AuthToken),
+		fmt.Sprintf("%q %s", c.AuthToken, &c.AuthToken), string(data),
+	} {
+		if strings.Contains(out, token) || !strings.Contains(out, "oken") {
+			t.Errorf("printed %s", out)
+		}
+	}
+	if out := fmt.Sprintf("%v %+v", c, c); strings.Contains(out, token[:10]) || strings.Contains(out, key[10:]) {
+		t.Errorf("printed %s", out)
+	}
+}
