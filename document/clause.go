@@ -11,7 +11,7 @@ import (
 // two commas, brackets, full stops or conjunctions.
 type clause struct {
 	words    []word
-	before   rune // strongest separator before it: ',' ':' '/' '.' or 0
+	before   rune // strongest separator before it: '.' ',' '-' ':' '/', 0 for none
 	after    rune
 	sentence int
 	group    int // number of the bracket it stands in, 0 for none
@@ -70,7 +70,7 @@ func plain(text string) string {
 			return -1
 		}
 		return r
-	}, strings.NewReplacer(" - ", ",", " -- ", ",").Replace(s))
+	}, strings.NewReplacer(" - ", "–", " -- ", "–").Replace(s))
 }
 
 func figure(whole bool) string {
@@ -129,8 +129,10 @@ func clauses(s string) []clause {
 		switch {
 		case w.is(alt):
 			end('/', false)
-		case w.is(conj) && len(cur.words) > 0:
-			end(',', false)
+		case w.is(conj):
+			if len(cur.words) > 0 {
+				end(',', false)
+			}
 		default:
 			cur.words = append(cur.words, w)
 		}
@@ -139,7 +141,7 @@ func clauses(s string) []clause {
 	return out
 }
 
-func strength(sep rune) int { return strings.IndexRune(".,:/", sep) }
+func strength(sep rune) int { return strings.IndexRune(".,-:/", sep) }
 
 // separator classifies a character that ends a clause, 0 when it does not.
 func separator(s string, i int, r rune, size int) rune {
@@ -151,8 +153,10 @@ func separator(s string, i int, r rune, size int) rune {
 		if next == utf8.RuneError || !isWord(next) && next != '/' && next != '.' {
 			return '.'
 		}
-	case ',', '、', ';', '(', ')', '[', ']', '【', '】', '—', '–', '→', '·', '=':
+	case ',', '、', ';', '(', ')', '[', ']', '【', '】', '→', '·', '=':
 		return ','
+	case '—', '–':
+		return '-'
 	case ':':
 		return ':'
 	case '/', '|', '⁄':

@@ -87,7 +87,7 @@ func (d *dialect) parseLabel(s string, marked bool) (key, inline string, ordinal
 		}
 	}
 	words, rest, colon, framed := cutLabel(s)
-	if words == "" {
+	if words == "" || !marked && !ordinal && !colon && !framed && opener == "" {
 		return "", "", false
 	}
 	bare, closed := trimClosing(words, opener != "" || marked)
@@ -101,10 +101,6 @@ func (d *dialect) parseLabel(s string, marked bool) (key, inline string, ordinal
 		if inline, ok = closeInline(inline, opener); !ok && !colon {
 			return "", "", false
 		}
-		closed = true
-	}
-	if !marked && !ordinal && !colon && !framed && opener == "" {
-		return "", "", false
 	}
 	return key, inline, ordinal
 }
@@ -235,7 +231,7 @@ func cutOrdinal(s string, loose bool) (rest string, ok bool) {
 		n++
 	}
 	if n == 0 {
-		n = len(s) - len(strings.TrimLeft(s, "一二三四五六七八九十"))
+		n = len(head(s)) - len(strings.TrimLeft(head(s), "一二三四五六七八九十"))
 		if n > 12 {
 			return "", false
 		}

@@ -13,6 +13,13 @@ import (
 func items(body string) (list, loose []string) {
 	const none = -1
 	top, blank := none, false // indent of the open item; was there a blank line
+	var item []byte
+	flush := func() {
+		if text := tidyItem(string(item)); text != "" {
+			list = append(list, text)
+		}
+		item, top = item[:0], none
+	}
 	for line := range strings.SplitSeq(body, "\n") {
 		indent, rest := cutIndent(line)
 		inner, isItem := cutItem(rest)
@@ -21,25 +28,20 @@ func items(body string) (list, loose []string) {
 			blank = true
 			continue
 		case isItem && (top == none || indent < top+2):
-			list = append(list, inner)
-			top = indent
+			flush()
+			item, top = append(item, inner...), indent
 		case isItem:
-			join(list, inner, "; ")
+			item = join(item, inner, "; ")
 		case top != none && (indent >= top+2 || !blank && !isCaption(rest)):
-			join(list, rest, "")
+			item = join(item, rest, "")
 		default:
+			flush()
 			loose = append(loose, rest)
-			top = none
 		}
 		blank = false
 	}
-	out := list[:0]
-	for _, text := range list {
-		if text = tidyItem(text); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out, loose
+	flush()
+	return list, loose
 }
 
 // items are the list items of a block, or the text on its heading line when it
@@ -75,14 +77,13 @@ func isCaption(s string) bool {
 		strings.HasPrefix(s, "**") && strings.HasSuffix(s, "**")
 }
 
-// join adds text to the last item. sep stands before a nested item unless the
-// text before ends in punctuation; scripts without blanks get none.
-func join(list []string, text, sep string) {
-	last := list[len(list)-1]
-	end, _ := utf8.DecodeLastRuneInString(last)
+// join adds text to an item. sep stands before a nested item unless the text
+// before ends in punctuation; scripts without blanks get none.
+func join(item []byte, text, sep string) []byte {
+	end, _ := utf8.DecodeLastRune(item)
 	start, _ := utf8.DecodeRuneInString(text)
 	switch {
-	case last == "" || text == "":
+	case len(item) == 0 || text == "":
 		sep = ""
 	case sep != "" && !strings.ContainsRune(":：;；,，", end):
 	case isIdeograph(start) && (isIdeograph(end) || unicode.IsPunct(end) && end > utf8.RuneSelf):
@@ -90,13 +91,13 @@ func join(list []string, text, sep string) {
 	default:
 		sep = " "
 	}
-	list[len(list)-1] = last + sep + text
+	return append(append(item, sep...), text...)
 }
 
 // tidyItem takes marks that stand inside the mark ("- 1. x", "- [ ] x") off and
 // makes the text safe behind "- ". An item without a letter or digit is none.
 func tidyItem(s string) string {
-	for range 8 {
+	for {
 		t := strings.TrimSpace(s)
 		for _, box := range []string{"[ ]", "[x]", "[X]", "☐", "☑"} {
 			t = strings.TrimPrefix(t, box)

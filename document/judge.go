@@ -27,6 +27,11 @@ func (s sense) state() State {
 	return Unclear
 }
 
+// minExplanation is the number of words from which a clause that is not
+// understood counts as an explanation when it follows "achieved:". Shorter ones
+// are more likely to narrow it ("achieved: on Linux").
+const minExplanation = 5
+
 // conclude understands the text of a conclusion. The first clause that states a
 // verdict counts. Achieved needs more: a clause made of nothing but words that
 // may stand there, every other clause of its sentence understood and harmless,
@@ -63,8 +68,12 @@ func conclude(text string) State {
 	if first != Achieved {
 		return first
 	}
+	explained := cs[win].after == ':' || cs[win].after == '-'
 	for i, s := range senses {
 		lead := cs[i].sentence == cs[win].sentence
+		if explained && i > win && s == unknownSense && len(cs[i].words) >= minExplanation {
+			continue
+		}
 		if s == blockSense || lead && (s == unknownSense || s == vagueSense) {
 			return Unclear
 		}
@@ -87,7 +96,7 @@ func introduced(cs []clause, senses []sense) {
 			if senses[i-1] == notYetSense || senses[i-1] == blockSense && !cs[i-1].has(reserve|partial|impossible) {
 				senses[i-1], senses[i] = neutralSense, neutralSense
 			}
-		case senses[i] == achievedSense && !cs[i-1].every(filler|whole):
+		case senses[i] == achievedSense && !cs[i-1].every(filler|whole) && !cs[i-1].onlyDenies():
 			senses[i] = vagueSense
 		}
 	}
@@ -185,10 +194,10 @@ func (c *clause) sense() sense {
 	switch {
 	case c.has(notYet) && c.every(notYet|filler|suffix):
 		return notYetSense
-	case takesBack || c.has(partial) || t.negations > 0 && c.has(verify|notYet):
+	case takesBack || c.has(partial) || t.negations > 0:
 		return blockSense
-	case t.negations > 0 || c.has(portion):
-		return unknownSense
+	case c.has(portion):
+		return vagueSense
 	case t.anyPair || c.has(good) || c.every(filler|whole|item|suffix|noneWord):
 		return neutralSense
 	}
@@ -211,6 +220,8 @@ func (c *clause) hopelessSense(t tally) sense {
 		}
 	}
 	switch {
+	case negations == 1 && !c.has(impossible|reserve) && !c.question:
+		return neutralSense // "nothing is unreachable"
 	case negations > 0 || c.question || c.has(reserve):
 		return blockSense
 	case c.has(hopeless | achieved | achieving), c.every(impossible | filler | suffix):
@@ -229,7 +240,7 @@ func (c *clause) tally() tally {
 	negated := false
 	for i, w := range c.words {
 		switch {
-		case w.is(postfix):
+		case w.is(postfix) && (lastFault >= 0 || !w.is(negation)):
 			if lastFault >= 0 {
 				t.paired[i], t.paired[lastFault] = true, true
 			}
@@ -262,6 +273,17 @@ func (c *clause) tally() tally {
 		}
 	}
 	return t
+}
+
+// onlyDenies tells a clause that is a denied fault and nothing else.
+func (c *clause) onlyDenies() bool {
+	t := c.tally()
+	for i, w := range c.words {
+		if !t.paired[i] && !w.is(between|item|filler|whole) {
+			return false
+		}
+	}
+	return t.anyPair && !c.has(reserve|partial|repair)
 }
 
 // deniesWhole tells "not all": what follows is not denied but limited.
