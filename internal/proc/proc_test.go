@@ -99,30 +99,42 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-func TestTimeout(t *testing.T) {
+func TestStop(t *testing.T) {
 	tests := []struct {
 		name   string
-		script string
+		script string // where something has to be set up first, it says ready
 		output string
 		code   int
 		signal string
 	}{
 		{name: "sleeps", script: "echo a; sleep 300", output: "a\n", code: 143, signal: "SIGTERM"},
-		{name: "ignores SIGTERM", script: "trap '' TERM; sleep 300", code: 137, signal: "SIGKILL"},
-		{name: "cleans up", script: "trap 'echo bye; exit 3' TERM; sleep 300 & wait", output: "bye\n", code: 3},
-		{name: "child ignores SIGTERM", script: "(trap '' TERM; sleep 300) & trap 'exit 4' TERM; wait", code: 4},
 		{name: "stopped", script: "kill -STOP $$", code: 143, signal: "SIGTERM"},
 		{name: "endless output", script: "yes >/dev/null", code: 143, signal: "SIGTERM"},
+		{name: "ignores SIGTERM", script: "trap '' TERM; echo ready; sleep 300", output: "ready\n", code: 137, signal: "SIGKILL"},
+		{name: "cleans up", script: "trap 'echo bye; exit 3' TERM; echo ready; sleep 300 & wait", output: "ready\nbye\n", code: 3},
+		{name: "child ignores SIGTERM", script: "trap 'exit 4' TERM; (trap '' TERM; echo ready; sleep 300) & wait", output: "ready\n", code: 4},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			// The traps must be set by then; on a slow machine soon is short.
-			res := run(t, Command{Script: tt.script, Timeout: 4 * soon, Grace: 2 * soon})
-			if !res.TimedOut || res.Canceled {
-				t.Errorf("got %+v", res)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cmd := Command{Script: tt.script, Env: env, Grace: 4 * soon}
+			ready := strings.Contains(tt.script, "ready")
+			if ready {
+				cmd.Spill = onWrite{cancel}
+			} else {
+				cmd.Timeout = soon
 			}
-			if res.Output != tt.output || res.ExitCode != tt.code || res.Signal != tt.signal {
-				t.Errorf("got %q, %d %q, want %q, %d %q", res.Output, res.ExitCode, res.Signal, tt.output, tt.code, tt.signal)
+			res, err := Run(ctx, cmd)
+			if err != nil || res.TimedOut == ready || res.Canceled != ready {
+				t.Errorf("got %+v, %v", res, err)
+			}
+			if res.ExitCode != tt.code || res.Signal != tt.signal {
+				t.Errorf("got %d %q, want %d %q", res.ExitCode, res.Signal, tt.code, tt.signal)
+			}
+			// A slow machine may not have come to say anything.
+			if res.Output != tt.output && (ready || res.Output != "") {
+				t.Errorf("output %q, want %q", res.Output, tt.output)
 			}
 			if len(res.Background) > 0 {
 				t.Errorf("still alive: %v", res.Background)
@@ -136,44 +148,43 @@ type onWrite struct{ f func() }
 
 func (w onWrite) Write(p []byte) (int, error) { w.f(); return len(p), nil }
 
-func TestCancel(t *testing.T) {
+func TestCanceledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := Command{Script: "echo ready; sleep 300", Env: env, Spill: onWrite{cancel}}
-	res, err := Run(ctx, cmd)
-	if err != nil || !res.Canceled || res.TimedOut || res.Signal != "SIGTERM" || res.Output != "ready\n" {
-		t.Errorf("while running: %+v, %v", res, err)
-	}
-	res, err = Run(ctx, cmd)
+	cancel()
+	res, err := Run(ctx, Command{Script: "echo ran", Env: env})
 	if err != nil || !res.Canceled || res.ExitCode != -1 || res.Output != "" {
-		t.Errorf("before: %+v, %v", res, err)
+		t.Errorf("got %+v, %v", res, err)
 	}
 }
 
 func TestBackgroundIsNotWaitedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script  string
-		timeout bool
+		stop    bool // when the first output is there
 		inGroup bool
 	}{
-		"background":               {script: "sleep 300 & echo $!", inGroup: true},
-		"own session":              {script: "setsid sleep 300 & echo $!"},
-		"own session, and timeout": {script: "setsid sleep 300 & echo $!; sleep 300", timeout: true},
-		"busy":                     {script: "yes & echo $! > $PIDFILE", inGroup: true},
+		"background":            {script: "sleep 300 & echo $!", inGroup: true},
+		"own session":           {script: "setsid sleep 300 & echo $!"},
+		"own session, and stop": {script: "setsid sleep 300 & echo $!; sleep 300", stop: true},
+		"busy":                  {script: "yes & echo $! > $PIDFILE", inGroup: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "pid")
-			res := run(t, Command{
-				Script: tt.script, Timeout: time.Minute, KeepHead: 100, KeepTail: 100,
-				Env: append([]string{"PIDFILE=" + file}, env...),
-			}.timeout(tt.timeout))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			cmd := Command{Script: tt.script, KeepHead: 100, KeepTail: 100, Env: append([]string{"PIDFILE=" + file}, env...)}
+			if tt.stop {
+				cmd.Spill = onWrite{cancel}
+			}
+			res, err := Run(ctx, cmd)
+			if err != nil || res.Canceled != tt.stop {
+				t.Fatalf("got %+v, %v", res, err)
+			}
 			output := res.Output
 			if data, err := os.ReadFile(file); err == nil {
 				output = string(data)
 			}
 			pid := reap(t, output)
-			if res.TimedOut != tt.timeout {
-				t.Errorf("timed out: %v", res.TimedOut)
-			}
 			var want []int
 			if tt.inGroup {
 				want = []int{pid}
@@ -186,13 +197,6 @@ func TestBackgroundIsNotWaitedFor(t *testing.T) {
 			}
 		})
 	}
-}
-
-func (c Command) timeout(yes bool) Command {
-	if yes {
-		c.Timeout = 4 * soon
-	}
-	return c
 }
 
 // A server that goes on logging must not be killed because nobody reads it.
