@@ -71,8 +71,8 @@ func TestRedactIsLinear(t *testing.T) {
 		"-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----" + b36 + "abcdef\n", "-----BEGIN ", "eyJ-", "eyJ.", "Bearer ", "AKIA", "AKIA-",
 		"sk-", "xoxb-", "ghp_", "my-own-secret-", "[", "-",
 	} {
-		text := strings.Repeat(part, 1<<20/len(part))
-		r.Redact(text) // quadratic time would be minutes: the test's own limit ends it
+		text := strings.Repeat(part, 1<<17/len(part))
+		r.Redact(text) // in quadratic time the tests would not end in reasonable time
 	}
 }
 
