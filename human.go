@@ -171,20 +171,27 @@ func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKi
 	h.opts.Observe(Asked{Question: q})
 	timer := time.NewTimer(h.opts.Timeout)
 	defer timer.Stop()
+	how = Given
 	select {
-	case said := <-w.reply:
-		said = choice(said, q.Options)
-		if said == "" {
-			return "", Skipped, nil
-		}
-		return said, Given, nil
+	case said = <-w.reply:
 	case <-timer.C:
-		return "", TimedOut, nil
+		how = TimedOut
 	case <-h.goneCh:
-		return "", Nobody, nil
+		how = Nobody
 	case <-ctx.Done():
 		return "", "", context.Cause(ctx)
 	}
+	if how != Given {
+		select {
+		case said = <-w.reply: // taken at the same moment: what Answer has accepted counts
+		default:
+			return "", how, nil
+		}
+	}
+	if said = choice(said, q.Options); said == "" {
+		return "", Skipped, nil
+	}
+	return said, Given, nil
 }
 
 // choice turns the number of an option into its text.
