@@ -194,10 +194,10 @@ func (e Entry) WithParent(uuid string) Entry {
 	return e
 }
 
-// withoutResultCopy drops toolUseResult, the second copy of a result that Claude Code keeps beside the message.
-func (e Entry) withoutResultCopy() Entry {
-	if bytes.Contains(e.raw, []byte("toolUseResult")) {
-		e.raw = deleteMember(e.raw, "toolUseResult")
+// withoutMember drops a top-level key of an entry that was read.
+func (e Entry) withoutMember(key string) Entry {
+	if bytes.Contains(e.raw, []byte(key)) {
+		e.raw = deleteMember(e.raw, key)
 	}
 	return e
 }

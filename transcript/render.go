@@ -28,7 +28,11 @@ func (n *node) render() Entry {
 	}
 	e := n.entry.WithMessage(m)
 	if slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.differ && p.Type == TypeToolResult }) {
-		e = e.withoutResultCopy()
+		e = e.withoutMember("toolUseResult") // a second copy of a result
+	}
+	if d := n.denied(); len(d) > 0 && !slices.ContainsFunc(d, (*piece).live) {
+		e = e.withoutMember("toolDenialKind") // what is left in the entry was not denied
+		e.ToolDenialKind = ""
 	}
 	return e
 }
