@@ -1,0 +1,263 @@
+// Package demo shows the whole job without a key and without a network: a scripted model on 127.0.0.1 plays every role,
+// and flower does the rest for real: it asks, freezes documents, starts workers, runs tools in a temporary workspace,
+// has the result judged twice, and, if asked to, is killed in the middle and goes on.
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"flower/modeltest"
+)
+
+// DefaultPace is the pause between two pieces of an answer: long enough to read along, short enough for ten seconds.
+const DefaultPace = 12 * time.Millisecond
+
+// Options of Run.
+type Options struct {
+	// Flower runs one flower command in this process and returns its exit code. Required unless Crash is set.
+	Flower func(ctx context.Context, args, env []string, stdin io.Reader, out io.Writer) int
+	// Crash kills the program in the middle of the work and starts it again. It needs Executable.
+	Crash bool
+	// Executable is the flower program, Arg0 the name it is started by.
+	Executable, Arg0 string
+
+	Out     io.Writer // required
+	Chinese bool
+	Pace    time.Duration // 0 is DefaultPace, below 0 is no pause
+	Environ []string      // PATH, TERM, COLUMNS and the like are taken from it
+	Keep    bool          // leave the workspace for a look
+}
+
+// ErrFailed is a demo whose run did not end well.
+var ErrFailed = errors.New("the demo's run did not end well; that is a fault of flower")
+
+// Run shows the job.
+func Run(ctx context.Context, opts Options) error {
+	switch {
+	case opts.Pace == 0:
+		opts.Pace = DefaultPace
+	case opts.Pace < 0:
+		opts.Pace = 0
+	}
+	d := &demo{opts: opts, words: english, killed: make(chan struct{}), atWork: make(chan struct{})}
+	if opts.Chinese {
+		d.words = chinese
+	}
+	return d.run(ctx)
+}
+
+type demo struct {
+	opts  Options
+	words *words
+	dir   string
+	url   string
+
+	mu   sync.Mutex
+	said map[string]bool // narrations
+
+	atWork chan struct{} // closed when two workers are at work, in a run that is to be killed
+	reach  sync.Once
+	killed chan struct{} // closed when the process is gone
+}
+
+func (d *demo) run(ctx context.Context) error {
+	root, err := os.MkdirTemp("", "flower-demo-")
+	if err != nil {
+		return fmt.Errorf("make workspace: %w", err)
+	}
+	d.dir = filepath.Join(root, "words")
+	d.said = make(map[string]bool)
+	if !d.opts.Keep {
+		defer os.RemoveAll(root)
+	}
+	if err := os.MkdirAll(d.dir, 0o777); err != nil {
+		return fmt.Errorf("make workspace: %w", err)
+	}
+	server, err := modeltest.New(modeltest.Options{Player: modeltest.PlayerFunc(d.play), BindThinking: true, OnRequest: d.narrate})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	d.url = server.URL
+
+	began := time.Now()
+	d.tell(d.words.begin, d.dir)
+	if d.opts.Crash {
+		err = d.crash(ctx)
+	} else {
+		err = d.once(ctx, d.words.ask)
+	}
+	if err != nil {
+		return err
+	}
+	if problems := server.Problems(); len(problems) > 0 {
+		return fmt.Errorf("the endpoint refused a request: %v: %w", problems[0], ErrFailed)
+	}
+	return d.end(ctx, time.Since(began), len(server.Requests()))
+}
+
+// once runs the job in this process.
+func (d *demo) once(ctx context.Context, ask string) error {
+	d.tell("$ flower %q", ask)
+	if code := d.opts.Flower(ctx, d.args(ask), d.env(), d.answers(), d.opts.Out); code != 0 {
+		return fmt.Errorf("exit code %d: %w", code, ErrFailed)
+	}
+	return nil
+}
+
+// crash runs the job in a process that is killed while two workers work, and in a second one that goes on.
+func (d *demo) crash(ctx context.Context) error {
+	d.tell("$ flower %q", d.words.ask)
+	first := d.process(ctx, d.args(d.words.ask))
+	if err := first.Start(); err != nil {
+		return fmt.Errorf("start flower: %w", err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- first.Wait() }()
+	select {
+	case <-d.atWork:
+	case err := <-exited:
+		return fmt.Errorf("the program ended before it could be killed (%w): %w", err, ErrFailed)
+	}
+	if err := first.Process.Kill(); err != nil {
+		return fmt.Errorf("kill flower: %w", err)
+	}
+	<-exited // killed: its error is what was asked for
+	close(d.killed)
+	before := d.sessions()
+	d.tell(d.words.killed, first.Process.Pid)
+	for _, step := range stepOrder(before) {
+		d.tell("   %s  %s", step, before[step])
+	}
+	d.tell("%s", d.words.again)
+	d.tell("$ flower")
+	second := d.process(ctx, d.args(""))
+	if err := second.Run(); err != nil {
+		return fmt.Errorf("second process: %w: %w", err, ErrFailed)
+	}
+	after := d.sessions()
+	d.tell("%s", d.words.same)
+	for _, step := range stepOrder(after) {
+		mark := "="
+		if old, ok := before[step]; ok && old != after[step] {
+			return fmt.Errorf("step %s went on in another session: %w", step, ErrFailed)
+		} else if !ok {
+			mark = "+"
+		}
+		d.tell(" %s %s  %s", mark, step, after[step])
+	}
+	return nil
+}
+
+func (d *demo) process(ctx context.Context, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, d.opts.Executable)
+	cmd.Args = append([]string{d.opts.Arg0}, args...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.env(), d.answers(), d.opts.Out, d.opts.Out
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+func (d *demo) args(ask string) []string {
+	args := []string{"go", "-w", d.dir, "-r", filepath.Join(d.dir, "runs"), "--judge-can-run", "--lang", d.words.lang}
+	if ask != "" {
+		args = append(args, "--", ask)
+	}
+	return args
+}
+
+// env is the whole environment of a run: nothing of the person's own settings is in it.
+func (d *demo) env() []string {
+	env := []string{
+		"HOME=" + filepath.Dir(d.dir), "XDG_CONFIG_HOME=" + filepath.Join(filepath.Dir(d.dir), "config"),
+		"ANTHROPIC_BASE_URL=" + d.url, "ANTHROPIC_API_KEY=" + modeltest.DefaultKey, "NO_PROXY=127.0.0.1",
+	}
+	for _, e := range d.opts.Environ {
+		name, _, _ := strings.Cut(e, "=")
+		switch name {
+		case "PATH", "TERM", "COLUMNS", "NO_COLOR", "TMPDIR", "GOCOVERDIR":
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// answers is what the person types: the first option of the first question, words of her own for the second.
+func (d *demo) answers() io.Reader { return strings.NewReader("1\n" + d.words.answer + "\n") }
+
+// sessions reads which step went on in which session.
+func (d *demo) sessions() map[string]string {
+	var l struct {
+		Steps map[string]string `json:"steps"`
+	}
+	data, err := os.ReadFile(filepath.Join(d.dir, "runs", "lineage.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err != nil {
+		return nil
+	}
+	return l.Steps
+}
+
+func stepOrder(steps map[string]string) []string {
+	var order []string
+	for _, step := range []string{"确认需求", "设定目标", "干活"} {
+		if _, ok := steps[step]; ok {
+			order = append(order, step)
+		}
+	}
+	return order
+}
+
+// end runs what was built and says how to go on.
+func (d *demo) end(ctx context.Context, took time.Duration, requests int) error {
+	run := exec.CommandContext(ctx, "sh", "count.sh", "sample.txt")
+	run.Dir = d.dir
+	out, err := run.Output()
+	if err != nil {
+		return fmt.Errorf("run what was built: %w: %w", err, ErrFailed)
+	}
+	d.tell("%s", d.words.built)
+	d.tell("$ sh count.sh sample.txt\n%s", strings.TrimSpace(string(out)))
+	d.tell(d.words.took, took.Round(100*time.Millisecond), requests)
+	if d.opts.Keep {
+		d.tell(d.words.kept, d.dir)
+	}
+	d.tell("%s", d.words.real)
+	return nil
+}
+
+// tell says what is happening, in lines that cannot be mistaken for flower's own.
+func (d *demo) tell(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	var out strings.Builder
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		out.WriteString(": " + line)
+	}
+	_, _ = io.WriteString(d.opts.Out, out.String())
+}
+
+// narrate says once what a kind of request means, when it comes.
+func (d *demo) narrate(r *modeltest.Request) {
+	name := string(r.Role())
+	text, ok := d.words.narration[name]
+	d.mu.Lock()
+	said := d.said[name]
+	d.said[name] = true
+	d.mu.Unlock()
+	if ok && !said {
+		d.tell("%s", text)
+	}
+}
