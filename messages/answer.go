@@ -145,36 +145,35 @@ func (a *answer) open(index int, data []byte, sink func(agent.Delta)) error {
 
 // grow adds to a block.
 func (a *answer) grow(index int, data []byte, sink func(agent.Delta)) error {
+	var d struct {
+		Type      string `json:"type"`
+		Text      string `json:"text"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+		Input     string `json:"partial_json"`
+	}
 	p := a.byIndex[index]
 	if p == nil {
 		return protocolError("a piece of a content block comes before its beginning")
 	}
-	var d struct {
-		Type      string          `json:"type"`
-		Text      json.RawMessage `json:"text"`
-		Thinking  json.RawMessage `json:"thinking"`
-		Signature json.RawMessage `json:"signature"`
-		Input     json.RawMessage `json:"partial_json"`
-	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		return protocolError("a piece of a content block is not an object")
-	}
-	var raw json.RawMessage
+	err := json.Unmarshal(data, &d) // the fields that fit are set, whatever the others are
+	var piece string
 	switch d.Type {
 	case "text_delta":
-		raw = d.Text
+		piece = d.Text
 	case "thinking_delta":
-		raw = d.Thinking
+		piece = d.Thinking
 	case "signature_delta":
-		raw = d.Signature
+		piece = d.Signature
 	case "input_json_delta":
-		raw = d.Input
+		piece = d.Input
+	case "":
+		return protocolError("a piece of a content block has no type")
 	default:
 		return nil // citations_delta and kinds that did not exist when this was written
 	}
-	var piece string
-	if len(raw) > 0 && json.Unmarshal(raw, &piece) != nil {
-		return protocolError("a piece of a content block has no text")
+	if err != nil {
+		return protocolError("a piece of a content block cannot be read: " + err.Error())
 	}
 	p.grow(d.Type, piece, sink)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"flower/agent"
@@ -70,22 +71,22 @@ func classifyText(text string) agent.ErrorKind {
 	switch {
 	case overflows(text):
 		return agent.Overflow
-	case page.MatchString(text), certificate.MatchString(text):
+	case page().MatchString(text), certificate().MatchString(text):
 		return agent.Transient
-	case fatalStatus, fatalWords.MatchString(text), spent("", text):
+	case fatalStatus, fatalWords().MatchString(text), spent("", text):
 		return agent.Fatal
-	case passingStatus, passingWords.MatchString(text):
+	case passingStatus, passingWords().MatchString(text):
 		return agent.Transient
 	}
 	return agent.Unknown
 }
 
 func overflows(text string) bool {
-	return overflow.MatchString(text) && !ratePerTime.MatchString(text)
+	return overflow().MatchString(text) && !ratePerTime().MatchString(text)
 }
 
 func spent(errorType, text string) bool {
-	return errorType == "billing_error" || errorType == "insufficient_quota" || spending.MatchString(text)
+	return errorType == "billing_error" || errorType == "insufficient_quota" || spending().MatchString(text)
 }
 
 // The words are matched against text in lower case. Languages besides English are those gateways are known to answer
@@ -150,8 +151,9 @@ var (
 	)
 )
 
-func words(patterns ...string) *regexp.Regexp {
-	return regexp.MustCompile(strings.Join(patterns, "|"))
+// words compiles on first use: a run without failures does not pay for it.
+func words(patterns ...string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(strings.Join(patterns, "|")) })
 }
 
 // unitsAfter are words that make a count of the number before them.
