@@ -209,9 +209,9 @@ func slow(body string, n int) http.HandlerFunc {
 // pieces is a transport that answers with the given reads.
 type pieces [][]byte
 
-func (p pieces) RoundTrip(req *http.Request) (*http.Response, error) {
-	readers := make([]io.Reader, len(p))
-	for i, b := range p {
+func (p *pieces) RoundTrip(req *http.Request) (*http.Response, error) {
+	readers := make([]io.Reader, len(*p))
+	for i, b := range *p {
 		readers[i] = bytes.NewReader(b)
 	}
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(readers...)), Request: req}, nil
@@ -225,8 +225,10 @@ func TestEverySplit(t *testing.T) {
 			strings.ReplaceAll(sse(conversation...), "event: ", "id: 7\n: ping\nevent:"),
 		"no event names": strings.ReplaceAll(sse(conversation...), "event: ", ": "),
 	} {
+		reads := new(pieces)
+		c := client(t, Options{Transport: reads})
 		for i := range len(stream) {
-			c := client(t, Options{Transport: pieces{[]byte(stream[:i]), []byte(stream[i:])}})
+			*reads = pieces{[]byte(stream[:i]), []byte(stream[i:])}
 			res, err := ask(c)
 			if err != nil || res.Message.PlainText() != conversationText {
 				t.Fatalf("%s, split at %d: %+v, %v", name, i, res, err)
@@ -243,8 +245,10 @@ func TestEverySplit(t *testing.T) {
 func TestEveryCut(t *testing.T) {
 	stream := sse(conversation...)
 	whole := strings.Index(stream, "event: message_stop")
+	reads := new(pieces)
+	c := client(t, Options{Transport: reads})
 	for i := range whole {
-		c := client(t, Options{Transport: pieces{[]byte(stream[:i])}})
+		*reads = pieces{[]byte(stream[:i])}
 		if e := failed(t, c); e.Kind != agent.Transient || e.Status != 200 {
 			t.Fatalf("cut at %d: %#v", i, e)
 		}
@@ -381,7 +385,7 @@ func BenchmarkStream(b *testing.B) {
 		events = append(events, e)
 	}
 	stream := []byte(sse(append(events, evReason("end_turn"), evStop)...))
-	c := client(b, Options{Transport: pieces{stream}})
+	c := client(b, Options{Transport: &pieces{stream}})
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
