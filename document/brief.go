@@ -43,6 +43,8 @@ func (b Brief) Missing() []string {
 func (b Brief) Complete() bool { return len(b.Missing()) == 0 }
 
 // Markdown is the brief as it lies on disk. An empty section holds (未填).
+// Sections are written as they are: fill them by parsing, which leaves nothing
+// in them that reads as a heading.
 func (b Brief) Markdown() string {
 	return briefDialect.file("需求确认书", "(未填)", b.Rest, b.sections()...)
 }

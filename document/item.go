@@ -122,7 +122,7 @@ func tidyItem(s string) string {
 func bullets(list []string) string {
 	var b strings.Builder
 	for _, text := range list {
-		b.WriteString("- " + strings.Join(strings.Fields(text), " ") + "\n")
+		b.WriteString("- " + strings.NewReplacer("\n", " ", "\r", " ").Replace(text) + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

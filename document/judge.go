@@ -264,8 +264,6 @@ func (c *clause) tally() tally {
 		switch {
 		case t.paired[i]:
 			t.anyPair = t.anyPair || w.is(fault)
-		case w.is(notYet) && w.is(negation):
-			t.negations++
 		case w.is(negation | postfix):
 			t.negations++
 		case w.is(fault):

@@ -83,7 +83,7 @@ func (d *dialect) split(text string) []*block {
 			}
 		case form != notHeading && h.level < 3:
 			// A heading inside a section: deep enough to stay inside.
-			cur.lines = append(cur.lines, "### "+h.title)
+			cur.lines = append(cur.lines, strings.TrimRight("### "+h.title, " "))
 			scan.section(h)
 		default:
 			cur.lines = append(cur.lines, shown)

@@ -8,7 +8,7 @@ import (
 // conclusions are texts of a conclusion, by what they say.
 var conclusions = map[State][]string{
 	Achieved: {
-		"达成:工具能把 README 转成网页。", "Achieved: all six commands print what the list says.", "失败数为 0,达成", "没什么问题,达成", "达成,无需再改", "No check failed, so the goal is achieved.", "never failed, achieved",
+		"达成,理由:五条都通过", "达成,因为五条检查全部通过", "achieved because all checks pass", "达成:工具能把 README 转成网页。", "Achieved: all six commands print what the list says.", "失败数为 0,达成", "没什么问题,达成", "达成,无需再改", "No check failed, so the goal is achieved.", "never failed, achieved",
 		"失敗はもうありません。達成", "もう失敗していない、達成", "n'échoue plus, atteint", "Rien ne manque, atteint.", "schlägt nicht mehr fehl, erreicht", "Keine Prüfung fehlgeschlagen, erreicht", "Ya no falla, cumplido", "No falta nada, cumplido",
 		"达成", "已达成", "已经达成。", "**达成**", "目标已达成", "目标已经全部达成!", "全部达成", "五条检查全部达成", "达成了", "✅ 达成", "“达成”", "`达成`", "1", "**1**",
 		"没有未达成的项,达成", "没有一项未达成,达成。", "无未达成项，达成", "没有任何问题,达成", "没有发现问题,达成", "无遗漏、无报错,达成", "不存在未通过的检查,达成",
@@ -43,7 +43,7 @@ var conclusions = map[State][]string{
 		"unerreichbar", "kann nicht erreicht werden", "nicht erreichbar", "inalcanzable", "no se puede cumplir", "imposible de alcanzar",
 	},
 	Unclear: {
-		"离达成还远", "达成。第三条没有跑。", "达成。第三个命令不打印任何东西。", "Achieved: the third command does not print anything at all", "Achieved. The third command does not print anything.", "达成尚早", "勉强达成", "暂时达成", "视为达成", "有条件达成", "总体达成", "达成失败", "达成: 否", "除第三条外全部达成", "达成(第三条除外)", "达成: Linux 上", "达成,至少在 Linux 上", "Hardly achieved", "Failed to achieve", "arguably achieved", "achieved with caveats", "achieved: no", "far from achieved", "achieved so far",
+		"离达成还远", "achieved because the tests were skipped", "达成,因为断言被写死", "达成。第三条没有跑。", "达成。第三个命令不打印任何东西。", "Achieved: the third command does not print anything at all", "Achieved. The third command does not print anything.", "达成尚早", "勉强达成", "暂时达成", "视为达成", "有条件达成", "总体达成", "达成失败", "达成: 否", "除第三条外全部达成", "达成(第三条除外)", "达成: Linux 上", "达成,至少在 Linux 上", "Hardly achieved", "Failed to achieve", "arguably achieved", "achieved with caveats", "achieved: no", "far from achieved", "achieved so far",
 		"達成には遠い", "達成とみなす", "à peine atteint", "loin d'être atteint", "kaum erreicht", "apenas cumplido", "overall achieved",
 		"", "差不多了", "看起来达成", "应该达成", "可能已达成", "大概达成了吧", "达成?", "是否达成?", "达成了吗", "如果修好第三条就达成", "达成 / 未达成 / 无法达成", "达成/未达成/无法达成", "达成|未达成|无法达成", "达成、未达成、无法达成",
 		"达成 或 未达成", "达成还是未达成", "未达成/达成", "- 达成\n- 未达成\n- 无法达成", "1. 达成\n2. 未达成\n3. 无法达成", "- [ ] 达成\n- [ ] 未达成", "在这个环境里无法验证", "无法确认是否达成", "无法验证达成",

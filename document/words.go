@@ -59,7 +59,7 @@ var vocabulary = map[class]string{
 	concord:            `plus`,
 	postfix:            `ない | ありません | ありませんでした | ではない | なし | なく | 無く | 無し | なかった | ません | ませんでした | せず | ならず | できず | 至らず | 至っていない | ていない | ておらず | されていない | していない | できていない | できなかった | いません | ゼロ | 0 | 零 | zero | zéro | null | cero`,
 	fault: `fail* | issue* | problem* | error* | bug | bugs | defect* | missing | broken | break* | crash* | wrong | incorrect | incomplete | unfinished | open | outstanding | remaining | remain* | left | lacking | lack* | gap | gaps | regression* | exception* | warning* | objection* | deviation* | untested | stub | placeholder | unsolved | unresolved | pending | findings | concerns | violation* | mismatch* | red
-| timeout* | timed out | hang | hangs | differ* | contradict* | conflict* | worse | stuck | flaky | unstable | crash* | caveat* | reservation* | fehl | 保留 | 疑问 | 疑义 | 分歧 | 不同 | 相反 | 矛盾 | 冲突 | 超时 | 卡住 | 有误 | 偏差 | 出入 | 倒退 | 退步 | 失败 | 问题 | 错误 | 报错 | 出错 | 遗漏 | 遗留 | 缺 | 缺陷 | 缺失 | 缺口 | 例外 | 异常 | 崩溃 | 差异 | 警告 | 漏 | 不符 | 欠 | 坏 | 破损 | 断链
+| skip* | skipped | mock* | fake* | hardcoded | hard coded | forged | 跳过 | 写死 | 造假 | 伪造 | 假的 | übersprungen* | omitid* | timeout* | timed out | hang | hangs | differ* | contradict* | conflict* | worse | stuck | flaky | unstable | crash* | caveat* | reservation* | fehl | 保留 | 疑问 | 疑义 | 分歧 | 不同 | 相反 | 矛盾 | 冲突 | 超时 | 卡住 | 有误 | 偏差 | 出入 | 倒退 | 退步 | 失败 | 问题 | 错误 | 报错 | 出错 | 遗漏 | 遗留 | 缺 | 缺陷 | 缺失 | 缺口 | 例外 | 异常 | 崩溃 | 差异 | 警告 | 漏 | 不符 | 欠 | 坏 | 破损 | 断链
 | 漏れ | 不備 | 不足 | 欠落 | エラー | バグ | 課題 | 残り | 残件 | 抜け | 不具合
 | échec* | échou* | problème* | erreur* | défaut* | manque* | manquant* | restant* | ouvert* | exception* | en suspens | anomalie* | panne*
 | fehler* | fehlgeschlagen* | fehlschl* | fehlt* | fehlend* | mangel | mängel | offen* | übrig | ausstehend* | ausnahme* | verfehlt | kaputt | beanstandung* | auffälligkeit*
@@ -117,7 +117,7 @@ var vocabulary = map[class]string{
 | 上一轮 | 上轮 | 上次 | 上一次 | 此前 | 之前 | 前一轮 | 先前 | 首轮 | 第一轮 | 原先 | 前几轮 | 我上一轮 | 我之前
 | 前回 | 前のラウンド | 以前 | précédent* | précédemment | au tour précédent | la dernière fois | auparavant | avant | le tour précédent | vorherig* | vorher | zuvor | letzte runde | in der letzten runde | letztes mal | früher | anterior* | la ronda anterior | en la ronda anterior | la última vez | antes`,
 	still:    `still | remain* | unchanged | same | again | persist* | 仍 | 还 | 依然 | 依旧 | 照样 | 同样 | 又 | 再次 | 残 | まだ | 依然として | toujours | encore | noch | immer | weiterhin | erneut | todavía | aún | sigue* | de nuevo`,
-	conj:     `and | 并且 | 而且 | 且 | 同时 | 以及 | et | und | y | e | そして | かつ | so | thus | therefore | hence | 所以 | 因此 | 故 | donc | also | por tanto | por lo tanto | daher`,
+	conj:     `because | since | reason | 因为 | 由于 | 理由 | 依据 | raison | car | parce que | weil | denn | begründung | porque | motivo | なぜなら | and | 并且 | 而且 | 且 | 同时 | 以及 | et | und | y | e | そして | かつ | so | thus | therefore | hence | 所以 | 因此 | 故 | donc | also | por tanto | por lo tanto | daher`,
 	noneWord: `none | nothing | nil | n/a | n a | na | no | zero | 0 | empty | not applicable | 无 | 没有 | 空 | 零 | 暂无 | 均无 | 皆无 | なし | 無し | ありません | ない | 特になし | ゼロ | aucun | aucune | rien | néant | vide | sans objet | keine | keiner | keines | kein | nichts | leer | entfällt | ninguno | ninguna | ningún | nada | vacío | no hay`,
 }
 
