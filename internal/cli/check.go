@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"flower"
+	"flower/internal/text"
+	"flower/internal/workbench"
+)
+
+// maxRequest is the longest request, in bytes: what is longer is a document and belongs into a file.
+const maxRequest = 256 << 10
+
+// place is where a run works, checked.
+type place struct {
+	workspace string // absolute, resolved
+	runDir    string // absolute
+	home      string // for "~"
+}
+
+// findPlace checks the workspace and the run directory before anything is written: a run must not fail over them when
+// it has begun to cost money.
+func (a *app) findPlace() (place, error) {
+	p := place{runDir: a.abs(a.global.runDir), home: a.getenv("HOME")}
+	workspace := a.abs(a.global.workspace)
+	if err := a.checkDir(workspace, "place.workspace", true); err != nil {
+		return place{}, err
+	}
+	var err error
+	if p.workspace, err = flower.ResolveWorkspace(workspace); err != nil {
+		return place{}, &usageError{err}
+	}
+	if err := a.checkDir(workbench.Open(p.workspace).Dir(), "place.bench", false); err != nil {
+		return place{}, err
+	}
+	if err := a.checkDir(p.runDir, "place.rundir", false); err != nil {
+		return place{}, err
+	}
+	return p, nil
+}
+
+// abs is a path seen from the current directory.
+func (a *app) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(a.Dir, path)
+}
+
+// checkDir says what is wrong with a directory that will be written to. One that is not there is fine unless it must be,
+// if it can be made.
+func (a *app) checkDir(path, what string, must bool) error {
+	bad := func(id string) error {
+		return &usageError{errors.New(a.Say(id, text.Data{"What": a.Say(what), "Path": path}))}
+	}
+	if strings.ContainsRune(path, 0) {
+		return bad("place.missing")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && must:
+		return bad("place.missing")
+	case errors.Is(err, fs.ErrNotExist):
+		if parent := filepath.Dir(path); parent != path {
+			return a.checkDir(parent, what, false)
+		}
+		return bad("place.missing")
+	case errors.Is(err, unix.ENOTDIR):
+		return bad("place.file")
+	case errors.Is(err, fs.ErrPermission):
+		return bad("place.denied")
+	case err != nil:
+		return &usageError{fmt.Errorf("%s: %w", a.Say(what), err)}
+	case !info.IsDir():
+		return bad("place.file")
+	case unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK) != nil:
+		return bad("place.denied")
+	}
+	return nil
+}
+
+// checkRequest says why a text cannot be a request.
+func (a *app) checkRequest(s string) error {
+	switch {
+	case len(s) > maxRequest:
+		return &usageError{errors.New(a.Say("request.long", text.Data{"KiB": maxRequest >> 10}))}
+	case !utf8.ValidString(s):
+		return &usageError{errors.New(a.Say("request.utf8"))}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+// Package cli is the command line of flower: it reads flags, finds the configuration, puts the parts together, prints
+// what happens and turns how it ended into an exit code.
+//
+// Terms. A request is the sentence a person wants done. A rig is everything one run needs, put together. A screen is the
+// one place where output is written.
+//
+// Trust. Arguments and the terminal are the person's. All other text that is shown (of models, tools, files, endpoints)
+// passes through a screen, which takes out control sequences and secrets.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"flower/agent"
+	"flower/internal/text"
+)
+
+// Stdio is where a command reads and writes. Streams that are an *os.File on a terminal are treated as one.
+type Stdio struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Options change what Main takes from the system. The zero value is the real program.
+type Options struct {
+	Retry   agent.Retry      // of requests; zero is the product's rule
+	Now     func() time.Time // nil is time.Now
+	Signals <-chan os.Signal // nil: SIGINT, SIGTERM and SIGHUP of the process
+	Dir     string           // current directory, absolute; "" is the process's
+}
+
+// app is one command line at work.
+type app struct {
+	Options
+	*text.Printer
+	args   []string
+	env    []string
+	stdio  Stdio
+	out    *screen
+	err    *screen
+	global globalFlags
+}
+
+// Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
+// went wrong, never a stack trace.
+func Main(args, env []string, stdio Stdio, opts Options) (code int) {
+	a := &app{Options: opts, args: args, env: env, stdio: stdio}
+	if a.Now == nil {
+		a.Now = time.Now
+	}
+	a.out = newScreen(stdio.Out, isTerminal(stdio.Out))
+	a.err = newScreen(stdio.Err, isTerminal(stdio.Err))
+	lang, err := text.Choose(askedLang(args), a.getenv)
+	a.Printer = text.NewPrinter(lang)
+	defer func() {
+		if v := recover(); v != nil {
+			a.err.Line("flower: " + a.Say("error.crash", text.Data{"What": oneLine(fmt.Sprint(v))}))
+			code = exitFailed
+		}
+	}()
+	if err == nil {
+		err = a.run()
+	} else {
+		err = &usageError{err}
+	}
+	return a.report(err)
+}
+
+// run finds the current directory and the signals, and does what the arguments say.
+func (a *app) run() error {
+	if a.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("find current directory: %w", err)
+		}
+		a.Dir = dir
+	}
+	if a.Signals == nil {
+		signals := make(chan os.Signal, 8)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer signal.Stop(signals)
+		a.Signals = signals
+	}
+	return a.execute()
+}
+
+// report says in one line what went wrong and returns the exit code.
+func (a *app) report(err error) int {
+	code := codeOf(err)
+	var stop *stopError
+	if err == nil || errors.As(err, &stop) {
+		return code
+	}
+	line := oneLine(err.Error())
+	if hint := a.hint(err); hint != "" {
+		line += " - " + hint
+	}
+	a.err.Line("flower: " + line)
+	return code
+}
+
+// hint is what a person can do about an error; "" where its own text says it.
+func (a *app) hint(err error) string {
+	var model *agent.ModelError
+	if !errors.As(err, &model) {
+		return ""
+	}
+	switch {
+	case refusesUs(model):
+		return a.Say("hint.refused")
+	case codeOfModel(model) == exitNetwork:
+		return a.Say("hint.network")
+	case model.Kind == agent.Overflow:
+		return a.Say("hint.overflow")
+	}
+	return ""
+}
+
+func (a *app) getenv(name string) string {
+	for _, entry := range a.env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// askedLang finds the value of --lang before flags are parsed: what is said about them needs the language.
+func askedLang(args []string) string {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if value, ok := strings.CutPrefix(arg, "--lang="); ok {
+			return value
+		}
+		if arg == "--lang" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"flower"
+	"flower/internal/config"
+	"flower/internal/text"
+)
+
+// maxSeconds is the longest timeout, a year: more is a typing error.
+const maxSeconds = 365 * 24 * 60 * 60
+
+// goOptions are the flags of the main command.
+type goOptions struct {
+	asks        int
+	rounds      int
+	noGoal      bool
+	judgeCanRun bool
+	timeout     int // seconds
+	fresh       bool
+	clarifyOnly bool
+	noTrim      bool
+	budget      float64
+}
+
+// goCommand works on a request from the first question to the last verdict.
+func (a *app) goCommand(use string) *cobra.Command {
+	var o goOptions
+	c := &cobra.Command{
+		Use: use, Short: a.Say("cmd.go"), Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return a.runGo(o, strings.Join(args, " ")) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.IntVar(&o.asks, "asks", -1, a.Say("flag.asks"))
+	f.IntVar(&o.rounds, "rounds", flower.DefaultRounds, a.Say("flag.rounds"))
+	f.BoolVar(&o.noGoal, "no-goal", false, a.Say("flag.nogoal"))
+	f.BoolVar(&o.judgeCanRun, "judge-can-run", false, a.Say("flag.judgecanrun"))
+	f.IntVar(&o.timeout, "timeout", int(flower.DefaultAnswerTimeout/time.Second), a.Say("flag.timeout"))
+	f.BoolVar(&o.fresh, "new", false, a.Say("flag.new"))
+	f.BoolVar(&o.clarifyOnly, "clarify-only", false, a.Say("flag.clarifyonly"))
+	f.BoolVar(&o.noTrim, "no-trim", false, a.Say("flag.notrim"))
+	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
+	return c
+}
+
+// check refuses values that mean nothing.
+func (o goOptions) check(a *app) error {
+	bad := func(flag string, value any, id string) error {
+		return &usageError{fmt.Errorf("--%s %v: %s", flag, value, a.Say(id))}
+	}
+	switch {
+	case o.asks < -1:
+		return bad("asks", o.asks, "value.asks")
+	case o.rounds < 1:
+		return bad("rounds", o.rounds, "value.rounds")
+	case o.timeout < 0 || o.timeout > maxSeconds:
+		return bad("timeout", o.timeout, "value.timeout")
+	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
+		return bad("budget", o.budget, "value.budget")
+	case o.noTrim && a.global.trim:
+		return &usageError{errors.New(a.Say("value.trim"))}
+	}
+	return nil
+}
+
+// human turns the flags about questions into what Human takes.
+func (o goOptions) human() flower.HumanOptions {
+	h := flower.HumanOptions{Timeout: time.Duration(o.timeout) * time.Second, MaxQuestions: o.asks}
+	if o.timeout == 0 {
+		h.Timeout = -1
+	}
+	switch o.asks {
+	case -1:
+		h.MaxQuestions = 0
+	case 0:
+		h.MaxQuestions = -1
+	}
+	return h
+}
+
+// runGo checks everything that can be checked before anything is written or spent, and then works under supervision.
+func (a *app) runGo(o goOptions, ask string) error {
+	if err := o.check(a); err != nil {
+		return err
+	}
+	if err := a.checkRequest(ask); err != nil {
+		return err
+	}
+	where, err := a.findPlace()
+	if err != nil {
+		return err
+	}
+	cfg, redactor, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	g := &goRun{app: a, goOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor, input: a.newInput()}
+	return a.supervise(g.run)
+}
+
+// goRun is one run of the main command.
+type goRun struct {
+	*app
+	goOptions
+	ask      string
+	place    place
+	cfg      config.Config
+	redactor *config.Redactor
+	input    *input
+	print    *printer
+}
+
+func (g *goRun) run(ctx context.Context, w *watch) (err error) {
+	began := g.Now()
+	wake := flower.WakeState(g.place.workspace, g.place.runDir)
+	waking := wake.Waking || wake.Steps[flower.StepClarify] != ""
+	if g.ask == "" && (g.fresh || !waking) {
+		if err := g.request(ctx); err != nil {
+			return err
+		}
+	}
+	g.print = newPrinter(g.Printer, printOptions{
+		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
+		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
+	})
+	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(w))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if waking && !g.fresh {
+		g.print.Wake(tilde(g.place.workspace, g.place.home), wake, r.rt.ContextOf(ctx, wake.Steps[flower.StepWork]))
+		if err := g.askAgain(ctx); err != nil {
+			return err
+		}
+	}
+	if g.fresh {
+		dir, err := r.rt.Archive(ctx)
+		if err != nil {
+			return err
+		}
+		if dir != "" {
+			g.out.Line("+ " + g.Say("archived", text.Data{"Path": g.print.path(dir)}))
+		}
+	}
+	w.running(r.rt)
+	outcome, err := g.work(ctx, r)
+	g.close(outcome, err, g.Now().Sub(began))
+	return err
+}
+
+func (g *goRun) rigOptions(w *watch) rigOptions {
+	opts := rigOptions{
+		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, print: g.print, budget: g.budget,
+		observe: func(ev flower.Event) {
+			g.print.Event(ev)
+			switch ev.(type) {
+			case flower.Asked:
+				g.input.questionAsked()
+			case flower.AttemptStarted:
+				w.mark(false) // an interrupt that came too late for the attempt before is done with
+			}
+		},
+	}
+	if g.input.terminal {
+		opts.interrupt = func(ctx context.Context) (string, bool) {
+			g.out.Line(g.Say("prompt.interrupt"))
+			g.out.Text("> ")
+			said, ok := g.input.ask(ctx)
+			w.mark(false)
+			return strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), ok
+		}
+	}
+	return opts
+}
+
+// request asks what is wanted.
+func (g *goRun) request(ctx context.Context) error {
+	for {
+		said, ok, err := g.input.prompt(ctx, "prompt.new")
+		if err != nil {
+			return err
+		}
+		if g.ask = said; g.ask != "" {
+			return nil
+		}
+		if !ok || !g.input.terminal {
+			return &usageError{errors.New(g.Say("request.none"))}
+		}
+	}
+}
+
+// askAgain asks at wake whether there is anything new to say.
+func (g *goRun) askAgain(ctx context.Context) error {
+	if g.ask != "" {
+		return nil
+	}
+	said, ok, err := g.input.prompt(ctx, "prompt.wake")
+	switch {
+	case err != nil:
+		return err
+	case !ok && g.input.terminal:
+		return &stopError{exitOK} // left with Ctrl-D: nothing has begun
+	case said == "/new":
+		g.fresh = true
+		return g.request(ctx)
+	}
+	g.ask = said
+	return nil
+}
+
+// questionHint says under a question how to answer it.
+func (g *goRun) questionHint(q flower.Question) string {
+	switch {
+	case g.timeout == 0, !g.input.terminal:
+		return ""
+	case len(q.Options) > 0:
+		return g.Say("hint.options", text.Data{"Time": elapsed(time.Duration(g.timeout) * time.Second)})
+	}
+	return g.Say("hint.question", text.Data{"Time": elapsed(time.Duration(g.timeout) * time.Second)})
+}
+
+// work runs the workflow while the person's lines are handed over.
+func (g *goRun) work(ctx context.Context, r *rig) (*flower.Outcome, error) {
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		g.input.serve(serving, r.human, g.timeout != 0)
+	}()
+	defer func() { stop(); <-served }()
+	workflow := flower.Starter(flower.StarterOptions{
+		Ask: g.ask, ClarifyOnly: g.clarifyOnly, NoGoal: g.noGoal, Rounds: g.rounds, JudgeCanRun: g.judgeCanRun, Lang: g.promptLang(),
+	})
+	return workflow.Run(ctx, r.rt)
+}
+
+// close writes the last lines: what it cost, how long it took, where the books are, what to type next.
+func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
+	g.out.Line("")
+	id := "closing.done"
+	if err != nil {
+		id = "closing.stopped"
+	}
+	books, relErr := filepath.Rel(g.Dir, filepath.Join(g.place.runDir, "manifest.json"))
+	if relErr != nil || strings.HasPrefix(books, "..") {
+		books = filepath.Join(g.place.runDir, "manifest.json")
+	}
+	g.print.block("== ", g.Say(id, text.Data{"Cost": dollars(o.CostUSD, o.Unpriced), "Time": elapsed(took), "Path": books}))
+	next := "next.done"
+	if err != nil {
+		next = "next.stopped"
+	} else if g.clarifyOnly {
+		next = "next.clarified"
+	}
+	g.print.block("   ", g.Say(next))
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"flower"
+	"flower/agent"
+	"flower/internal/config"
+	"flower/internal/text"
+	"flower/tools"
+)
+
+// Permission modes of a single agent.
+const (
+	modeDefault = "default"           // nothing is changed
+	modePlan    = "plan"              // the same: look and plan
+	modeEdits   = "acceptEdits"       // files may be written
+	modeBypass  = "bypassPermissions" // everything
+)
+
+// stepOnce is the name under which a single agent's rows stand in the manifest.
+const stepOnce = "once"
+
+// onceTools are the tools a single agent may have.
+var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.Bash, tools.TodoWrite}
+
+// onceOptions are the flags of once.
+type onceOptions struct {
+	instructions string
+	tools        []string
+	permission   string
+	budget       float64
+	resume       string
+	fork         bool
+}
+
+// onceCommand runs one agent once: no workflow, no lineage, no questions.
+func (a *app) onceCommand() *cobra.Command {
+	var o onceOptions
+	c := &cobra.Command{
+		Use: "once " + a.Say("usage.request"), Short: a.Say("cmd.once"), Long: a.Say("cmd.once.long"), Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error { return a.runOnce(o, strings.Join(args, " ")) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.instructions, "instructions", "i", "", a.Say("flag.instructions"))
+	f.StringSliceVarP(&o.tools, "tools", "t", []string{tools.Read, tools.Glob, tools.Grep}, a.Say("flag.tools", text.Data{"All": strings.Join(onceTools, ",")}))
+	f.StringVarP(&o.permission, "permission", "p", modeDefault, a.Say("flag.permission"))
+	f.Float64VarP(&o.budget, "budget", "b", 0, a.Say("flag.budget"))
+	f.StringVar(&o.resume, "resume", "", a.Say("flag.resume"))
+	f.BoolVar(&o.fork, "fork", false, a.Say("flag.fork"))
+	return c
+}
+
+func (o onceOptions) check(a *app) error {
+	bad := func(flag string, value any, id string, data ...text.Data) error {
+		return &usageError{fmt.Errorf("--%s %v: %s", flag, value, a.Say(id, data...))}
+	}
+	for _, name := range o.tools {
+		if !slices.Contains(onceTools, name) {
+			return bad("tools", name, "value.tools", text.Data{"All": strings.Join(onceTools, ", ")})
+		}
+	}
+	switch {
+	case !slices.Contains([]string{modeDefault, modePlan, modeEdits, modeBypass}, o.permission):
+		return bad("permission", o.permission, "value.permission")
+	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
+		return bad("budget", o.budget, "value.budget")
+	case o.fork && o.resume == "":
+		return &usageError{errors.New(a.Say("value.fork"))}
+	}
+	return nil
+}
+
+func (a *app) runOnce(o onceOptions, ask string) error {
+	if err := o.check(a); err != nil {
+		return err
+	}
+	if err := a.checkRequest(ask + o.instructions); err != nil {
+		return err
+	}
+	where, err := a.findPlace()
+	if err != nil {
+		return err
+	}
+	cfg, redactor, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor}
+	return a.supervise(r.run)
+}
+
+// onceRun is one run of once. What happens goes to the error stream, the answer alone to the output.
+type onceRun struct {
+	*app
+	onceOptions
+	ask      string
+	place    place
+	cfg      config.Config
+	redactor *config.Redactor
+}
+
+func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
+	if o.ask == "" && o.resume == "" {
+		said, _, err := o.newInput().prompt(ctx, "prompt.new")
+		if err != nil {
+			return err
+		}
+		if o.ask = said; said == "" {
+			return &usageError{errors.New(o.Say("request.none"))}
+		}
+	}
+	print := newPrinter(o.Printer, printOptions{
+		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
+		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
+	})
+	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
+		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, print: print,
+		observe: print.Event, budget: o.budget,
+		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if o.resume != "" {
+		if there, err := r.rt.HasSession(ctx, o.resume); err != nil {
+			return err
+		} else if !there {
+			return &usageError{errors.New(o.Say("value.resume", text.Data{"Session": o.resume}))}
+		}
+	}
+	w.running(r.rt)
+	result, err := r.rt.Run(ctx, flower.Attempt{
+		Step: stepOnce, Prompt: o.ask, SessionID: o.resume, Fork: o.fork, Index: o.global.workbench,
+		Agent: agent.Spec{Name: stepOnce, Instructions: o.instructions, Tools: o.tools},
+	})
+	if err != nil {
+		return err
+	}
+	o.out.Line(strings.TrimRight(result.Text, "\n"))
+	print.block("== ", o.Say("once.closing", text.Data{
+		"Cost": dollars(result.CostUSD, result.Unpriced), "Time": elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
+	}))
+	return nil
+}
+
+// permitted is a toolbox under a permission mode. Commands that are allowed at all are held to reading in every mode
+// but the last.
+type permitted struct {
+	agent.Toolbox
+	mode string
+}
+
+// Tools implements agent.Toolbox.
+func (p permitted) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
+	spec.EphemeralShell = spec.EphemeralShell || p.mode != modeBypass
+	list, err := p.Toolbox.Tools(spec, env)
+	if err != nil {
+		return nil, err
+	}
+	if p.mode == modeDefault || p.mode == modePlan {
+		for i, t := range list {
+			if t.Name == tools.Write || t.Name == tools.Edit {
+				list[i].Run = refuse
+			}
+		}
+	}
+	return list, nil
+}
+
+// refuse answers a call that would change a file.
+func refuse(context.Context, agent.Call) (agent.ToolResult, error) {
+	return agent.DeniedResult("Refused: this run must not change any file, and that is intended. Say in your answer what you would change."), nil
+}

@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"flower"
+	"flower/internal/text"
+)
+
+// Widths of the plain printer, in cells.
+const (
+	defaultWidth = 80
+	leastWidth   = 40 // narrower terminals break lines themselves
+	ruleWidth    = 38 // of a step rule before its number
+)
+
+// printer writes what happens as lines, one after the other: nothing is ever moved or overwritten, so that it reads the
+// same on a terminal, in a pipe and in a log. It is safe for concurrent use.
+//
+// The first column says what a line is:
+//
+//	==   a step           *  a tool was used      >  work was handed out
+//	--   a round          !  something failed     <  work came back
+//	?    a question       x  a guard said no      .  context and cost
+//	w1|  from worker 1    +  something is settled
+type printer struct {
+	*text.Printer
+	opts printOptions
+
+	mu       sync.Mutex
+	total    float64
+	unpriced bool
+	workers  map[string]*worker // by event path
+	letters  map[string]int     // how many workers have a letter
+	margin   string             // of what is written now: a worker's gutter
+	failed   string             // what to say of a failed step if the run goes on without it
+}
+
+type printOptions struct {
+	screen    *screen
+	width     func() int       // cells of a line now
+	now       func() time.Time // for how long workers took
+	workspace string           // paths below it are shortened
+	verbose   bool
+	hint      func(flower.Question) string // what is said under a question; nil says nothing
+	lastWords bool                         // the last answer is written elsewhere
+}
+
+// worker is a subagent as people see it.
+type worker struct {
+	short string // "w1"
+	began time.Time
+	turns int
+}
+
+func newPrinter(p *text.Printer, opts printOptions) *printer {
+	return &printer{Printer: p, opts: opts, workers: map[string]*worker{}, letters: map[string]int{}}
+}
+
+// width is the number of cells lines may have.
+func (p *printer) width() int { return max(leastWidth, p.opts.width()) }
+
+// line writes one line, cut to the width. Texts are cleaned before they are cut: half a secret is not recognised.
+func (p *printer) line(s string) {
+	s = strings.ReplaceAll(p.opts.screen.Clean(s), "\n", " ")
+	p.opts.screen.Line(text.Truncate(p.margin+s, p.width()))
+}
+
+// block writes a text under a mark, wrapped; lines after the first stand under the text.
+func (p *printer) block(mark, s string) {
+	s = p.opts.screen.Clean(strings.TrimSpace(s))
+	prefix := p.margin + mark
+	width := p.width() - text.Width(prefix)
+	indent := p.margin + strings.Repeat(" ", text.Width(mark))
+	var out strings.Builder
+	for _, line := range text.Wrap(s, width) {
+		out.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
+		prefix = indent
+	}
+	p.opts.screen.Text(out.String())
+}
+
+// gap writes an empty line.
+func (p *printer) gap() { p.opts.screen.Line("") }
+
+// say writes a message of the catalogue, wrapped under a mark.
+func (p *printer) say(mark, id string, data ...text.Data) { p.block(mark, p.Say(id, data...)) }
+
+// Wake writes the one line that says what is remembered.
+func (p *printer) Wake(where string, w flower.Wake, context int) {
+	var parts []string
+	if w.Waking {
+		parts = append(parts, p.Say("wake.brief"))
+	}
+	if w.Checks > 0 {
+		parts = append(parts, p.Say("wake.goal", text.Data{"N": w.Checks}))
+	}
+	if context > 0 {
+		parts = append(parts, p.Say("wake.context", text.Data{"Tokens": tokens(context)}))
+	}
+	parts = append(parts, p.Say("wake.number", text.Data{"Woke": w.Woke + 1}))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// One line whatever the width: a terminal breaks it, nothing else should.
+	p.opts.screen.Line(p.Say("wake.line", text.Data{"Where": where, "What": strings.Join(parts, " · ")}))
+}
+
+// rule is the line that opens a step.
+func (p *printer) rule(name string, index, total int, note string) {
+	width := p.width()
+	count := fmt.Sprintf("  %d/%d", index, total)
+	tail := count
+	if note != "" {
+		tail += "  " + note
+	}
+	head := "== " + name + " "
+	if room := width - text.Width(tail); text.Width(head)+2 <= room {
+		p.opts.screen.Line(head + strings.Repeat("=", max(2, min(ruleWidth, room)-text.Width(head))) + tail)
+		return
+	}
+	// Too narrow for all of it: the note goes below.
+	head = text.Truncate(head, width-text.Width(count)-2)
+	fill := max(2, min(ruleWidth, width-text.Width(count))-text.Width(head))
+	p.opts.screen.Line(head + strings.Repeat("=", fill) + count)
+	if note != "" {
+		p.block("   ", note)
+	}
+}
+
+// stepName is a step as people read it.
+func (p *printer) stepName(name string) string {
+	switch name {
+	case flower.StepClarify:
+		return p.Say("step.clarify")
+	case flower.StepGoal:
+		return p.Say("step.goal")
+	case flower.StepWork:
+		return p.Say("step.work")
+	}
+	return name
+}
+
+// Event writes what happened; it is the run's observer.
+func (p *printer) Event(ev flower.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch ev := ev.(type) {
+	case flower.WorkflowStarted:
+		if p.opts.verbose {
+			p.say(". ", "run.started", text.Data{"Run": ev.Run, "Woke": ev.Woke})
+		}
+	case flower.NotContinued:
+		p.notContinued(ev)
+	case flower.StepStarted:
+		p.goneOn()
+		p.gap()
+		note := ""
+		if ev.Resumed {
+			note = p.Say("step.resumed", text.Data{"Woke": ev.Woke})
+		}
+		p.rule(p.stepName(ev.Name), ev.Index, ev.Total, note)
+	case flower.StepSkipped:
+		p.goneOn()
+		p.gap()
+		p.rule(p.stepName(ev.Name), ev.Index, ev.Total, p.Say("step.skipped"))
+	case flower.AttemptStarted:
+		p.attempt(ev)
+	case flower.AgentEvent:
+		p.agentEvent(ev.Event)
+	case flower.StepFinished:
+		if !ev.OK {
+			p.failed = p.Say("step.failed", text.Data{"Step": p.stepName(ev.Name), "Reason": oneLine(ev.Reason)})
+		}
+	case flower.BriefFrozen:
+		p.say("+ ", "brief.frozen", text.Data{"Path": p.path(ev.Path)})
+	case flower.GoalSet:
+		p.goal(ev)
+	case flower.Judged:
+		p.judged(ev)
+	case flower.Asked:
+		p.asked(ev.Question)
+	case flower.Settled:
+		p.settled(ev)
+	case flower.NoteTaken:
+		id := "note.taken"
+		if ev.InBrief {
+			id = "note.inbrief"
+		}
+		p.say("+ ", id, text.Data{"Text": oneLine(ev.Text)})
+	case flower.Waiting:
+		p.waiting(ev.Attempt, ev.Wait, ev.Err)
+	case flower.Interrupted:
+		p.say("! ", "interrupted")
+	case flower.BooksFailed:
+		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": ev.Err.Error()})
+	}
+}
+
+// goneOn says that a step failed when that did not end the run; the run's own end says it otherwise.
+func (p *printer) goneOn() {
+	if p.failed != "" {
+		p.block("! ", p.failed)
+		p.failed = ""
+	}
+}
+
+// notContinued says in one line why something of an earlier run is not used.
+func (p *printer) notContinued(ev flower.NotContinued) {
+	id := map[flower.Reason]string{
+		flower.WorkspaceDiffers: "fresh.copied", flower.SessionNotInStore: "fresh.session", flower.EmptyID: "fresh.noid",
+		flower.WrongType: "fresh.type", flower.Unreadable: "fresh.unreadable",
+	}[ev.Reason]
+	if ev.Reason == flower.WorkspaceDiffers && ev.Detail == "" {
+		id = "fresh.nowhere"
+	}
+	what := p.Say(id, text.Data{"Step": p.stepName(ev.Step), "Detail": oneLine(ev.Detail)})
+	if ev.Kept != "" {
+		what += p.Say("fresh.kept", text.Data{"Path": p.path(ev.Kept)})
+	}
+	p.block("! ", what)
+}
+
+// attempt opens a round, a retry or a judge; the first attempt at a step needs no line beside the step's.
+func (p *printer) attempt(ev flower.AttemptStarted) {
+	if what := p.suffix(strings.TrimPrefix(ev.Label, ev.Step)); what != "" {
+		p.gap()
+		p.block("-- ", what)
+	}
+	if p.opts.verbose {
+		p.say(". ", "attempt.session", text.Data{"Session": ev.SessionID, "Agent": ev.Agent})
+	}
+}
+
+// suffix says what the end of a manifest label means; "" for the first attempt at a step.
+func (p *printer) suffix(s string) string {
+	var n int
+	switch {
+	case scan(s, "#round%d", &n):
+		return p.Say("attempt.round", text.Data{"Number": n})
+	case scan(s, "#retry%d", &n):
+		return p.Say("attempt.retry", text.Data{"Number": n})
+	case scan(s, "·判定#%d", &n):
+		return p.Say("attempt.judge", text.Data{"Number": n})
+	}
+	return s
+}
+
+// label is a manifest label as people read it.
+func (p *printer) label(label string) string {
+	at := strings.IndexAny(label, "#·")
+	if at < 0 {
+		return p.stepName(label)
+	}
+	return p.stepName(label[:at]) + ", " + p.suffix(label[at:])
+}
+
+func scan(s, format string, n *int) bool {
+	got, err := fmt.Sscanf(s, format, n)
+	return err == nil && got == 1
+}
+
+// goal says what will be judged, and at once what cannot be.
+func (p *printer) goal(ev flower.GoalSet) {
+	checks := ev.Goal.Checks
+	p.say("+ ", "goal.set", text.Data{"N": len(checks), "Path": p.path(ev.Path)})
+	unverifiable := 0
+	for i, c := range checks {
+		mark := fmt.Sprintf("  %d. ", i+1)
+		p.block(mark, c.Text)
+		if c.Unverifiable {
+			unverifiable++
+		}
+	}
+	if unverifiable == 0 {
+		return
+	}
+	p.say("! ", "goal.unverifiable", text.Data{"N": unverifiable})
+	for i, c := range checks {
+		if c.Unverifiable {
+			line := c.Text
+			if c.Why != "" {
+				line += " (" + c.Why + ")"
+			}
+			p.block(fmt.Sprintf("!   %d. ", i+1), line)
+		}
+	}
+}
+
+// judged writes a verdict.
+func (p *printer) judged(ev flower.Judged) {
+	mark := "! "
+	if ev.Verdict.Pass() {
+		mark = "+ "
+	}
+	line := p.Say("judged."+ev.Verdict.State.String(), text.Data{"Round": ev.Round, "Rounds": ev.Rounds})
+	if reason := oneLine(ev.Verdict.Reason); reason != "" {
+		line += ": " + reason
+	}
+	p.block(mark, line)
+	for _, f := range ev.Verdict.Failed {
+		p.block("  - ", f)
+	}
+}
+
+// asked writes a question so that it is not overlooked.
+func (p *printer) asked(q flower.Question) {
+	p.gap()
+	p.opts.screen.Line(strings.Repeat("?", p.width()))
+	p.block("? ", q.Text)
+	for i, o := range q.Options {
+		p.block(fmt.Sprintf("?   %d) ", i+1), o)
+	}
+	if p.opts.hint != nil {
+		if hint := p.opts.hint(q); hint != "" {
+			p.block("? ", hint)
+		}
+	}
+}
+
+func (p *printer) settled(ev flower.Settled) {
+	id := map[flower.AnswerKind]string{
+		flower.Given: "answer.given", flower.Skipped: "answer.skipped", flower.TimedOut: "answer.timeout",
+		flower.Nobody: "answer.nobody", flower.OverMax: "answer.quota",
+	}[ev.How]
+	p.say("+ ", id, text.Data{"Answer": ev.Answer, "Question": oneLine(ev.Question.Text)})
+	p.gap()
+}
+
+func (p *printer) waiting(attempt int, wait time.Duration, err error) {
+	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": elapsed(wait), "Err": oneLine(err.Error())})
+}
+
+// path shortens a path below the workspace.
+func (p *printer) path(path string) string {
+	if rest, ok := strings.CutPrefix(path, p.opts.workspace+"/"); ok && p.opts.workspace != "" {
+		return rest
+	}
+	return path
+}

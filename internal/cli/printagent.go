@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"flower/agent"
+	"flower/internal/text"
+	"flower/tools"
+	"flower/transcript"
+)
+
+// Lines of a worker's words that are shown unless everything is asked for.
+const workerLines = 3
+
+// agentEvent writes what happens inside an attempt.
+func (p *printer) agentEvent(ev agent.Event) {
+	defer func() { p.margin = "" }()
+	switch ev := ev.(type) {
+	case agent.Started:
+		p.started(ev)
+	case agent.Progress:
+		if r, ok := ev.Delta.(agent.Retrying); ok {
+			p.enter(ev.Path)
+			p.waiting(r.Attempt, r.Wait, r.Err)
+		}
+	case agent.Answered:
+		p.answered(ev)
+	case agent.ToolStarted:
+		if p.opts.verbose && !quiet(ev.Name) {
+			p.enter(ev.Path)
+			p.line("  " + ev.Name + " " + p.argument(ev.Name, ev.Input) + " ...")
+		}
+	case agent.ToolFinished:
+		if !quiet(ev.Name) || ev.Result.IsError {
+			p.enter(ev.Path)
+			p.tool(ev)
+		}
+	case agent.Delivered:
+		p.enter(ev.Path)
+		p.say("+ ", "note.delivered", text.Data{"N": len(ev.Notes)})
+	case agent.Finished:
+		p.finished(ev)
+	}
+}
+
+// quiet tells the tools whose doings are told elsewhere: questions and answers, workers that start and end, remarks.
+func quiet(tool string) bool {
+	return tool == tools.Ask || tool == tools.Agent || tool == tools.Inbox
+}
+
+// enter sets the gutter for what comes from a conversation.
+func (p *printer) enter(path string) {
+	if path != "" {
+		p.margin = p.worker(path, "worker").short + "| "
+	}
+}
+
+// worker finds a subagent's name or makes one: the first letter of what it is, and a number.
+func (p *printer) worker(path, agentName string) *worker {
+	if w, ok := p.workers[path]; ok {
+		return w
+	}
+	letter := "a"
+	if agentName != "" && agentName[0] >= 'a' && agentName[0] <= 'z' {
+		letter = agentName[:1]
+	}
+	p.letters[letter]++
+	w := &worker{short: fmt.Sprintf("%s%d", letter, p.letters[letter]), began: p.opts.now()}
+	p.workers[path] = w
+	return w
+}
+
+func (p *printer) started(ev agent.Started) {
+	if ev.Path != "" {
+		w := p.worker(ev.Path, ev.Agent)
+		w.began = p.opts.now()
+		id := "worker.started"
+		if ev.Resumed {
+			id = "worker.resumed"
+		}
+		p.say("> ", id, text.Data{"Short": w.short, "Agent": ev.Agent, "Title": oneLine(ev.Title)})
+	}
+	if ev.Report.Damaged > 0 {
+		p.enter(ev.Path)
+		p.say("! ", "history.damaged", text.Data{"N": ev.Report.Damaged})
+	}
+}
+
+func (p *printer) finished(ev agent.Finished) {
+	if ev.Path == "" {
+		return
+	}
+	w := p.worker(ev.Path, "")
+	data := text.Data{
+		"Short": w.short, "N": ev.Result.Turns, "Time": elapsed(p.opts.now().Sub(w.began)),
+		"Cost": dollars(ev.Result.CostUSD, ev.Result.Unpriced), "Tokens": tokens(ev.Result.Context),
+	}
+	if ev.Err != nil {
+		data["Err"] = oneLine(ev.Err.Error())
+		p.say("< ", "worker.failed", data)
+		return
+	}
+	p.say("< ", "worker.finished", data)
+}
+
+// answered writes what the model said, and what it cost.
+func (p *printer) answered(ev agent.Answered) {
+	p.total += ev.CostUSD
+	p.unpriced = p.unpriced || ev.Unpriced
+	p.enter(ev.Path)
+	if p.opts.verbose {
+		for _, b := range ev.Message.Content {
+			if b.Type == transcript.TypeThinking && strings.TrimSpace(b.Thinking) != "" {
+				p.block("~ ", b.Thinking)
+			}
+		}
+	}
+	said := strings.TrimSpace(ev.Message.PlainText())
+	if ev.Path != "" && !p.opts.verbose {
+		said = head(said, workerLines)
+	}
+	elsewhere := p.opts.lastWords && ev.Path == "" && len(ev.Message.ToolUses()) == 0
+	if said != "" && !elsewhere {
+		p.block("", said)
+	}
+	if ev.Path == "" || p.opts.verbose {
+		p.say(". ", "turn", text.Data{
+			"Turn": ev.Turn, "Tokens": tokens(ev.Message.Usage.Context()),
+			"Cost": dollars(ev.CostUSD, ev.Unpriced), "Total": dollars(p.total, p.unpriced),
+		})
+	}
+}
+
+// head is the beginning of a text, n lines of it.
+func head(s string, n int) string {
+	lines := strings.SplitN(s, "\n", n+1)
+	if len(lines) <= n {
+		return s
+	}
+	return strings.Join(lines[:n], "\n") + " ..."
+}
+
+// tool writes one line about a call: its name, what tells it from others, how it ended.
+func (p *printer) tool(ev agent.ToolFinished) {
+	mark := "* "
+	switch {
+	case ev.Result.Denied:
+		mark = "x "
+	case ev.Result.IsError:
+		mark = "! "
+	}
+	if ev.Name == tools.TodoWrite && !ev.Result.IsError {
+		p.todo(ev.Input)
+		return
+	}
+	clean := p.opts.screen.Clean // before anything is cut
+	ended := clean(p.ended(ev))
+	if ev.Name != tools.Bash && ev.Elapsed.Seconds() >= 0.1 {
+		ended = strings.TrimPrefix(ended+", "+elapsed(ev.Elapsed), ", ")
+	}
+	if ended != "" {
+		ended = "  (" + ended + ")"
+	}
+	room := p.width() - text.Width(p.margin+mark)
+	ended = text.Truncate(ended, room*2/3)
+	p.line(mark + text.Truncate(clean(ev.Name+" "+p.argument(ev.Name, ev.Input)), room-text.Width(ended)) + ended)
+	if p.opts.verbose {
+		p.block("    ", displayed(ev.Result))
+	}
+}
+
+// displayed is a result for people.
+func displayed(r agent.ToolResult) string {
+	if r.Display != "" {
+		return r.Display
+	}
+	return resultText(r)
+}
+
+func resultText(r agent.ToolResult) string {
+	var texts []string
+	for _, b := range r.Content {
+		if b.Type == transcript.TypeText {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// ended says in a few words how a call ended: what the tool itself says of it, if it does.
+func (p *printer) ended(ev agent.ToolFinished) string {
+	said := resultText(ev.Result)
+	if ev.Name == tools.Write || ev.Name == tools.Edit {
+		if added, removed := changes(ev.Result.Display); added+removed > 0 {
+			return fmt.Sprintf("+%d -%d", added, removed)
+		}
+	}
+	if status := lastLine(said); strings.HasPrefix(status, "[") && strings.HasSuffix(status, "]") {
+		return status[1 : len(status)-1]
+	}
+	switch {
+	case ev.Result.IsError:
+		return firstLine(said)
+	case ev.Name == tools.Read && strings.Contains(ev.Result.Display, ": "):
+		return oneLine(ev.Result.Display[strings.LastIndex(ev.Result.Display, ": ")+2:])
+	case strings.TrimSpace(said) == "":
+		return ""
+	}
+	lines := strings.Count(strings.TrimSpace(said), "\n") + 1
+	return p.Say("lines", text.Data{"N": lines})
+}
+
+// changes counts the lines a diff adds and removes.
+func changes(diff string) (added, removed int) {
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		case strings.HasPrefix(line, "+"):
+			added++
+		case strings.HasPrefix(line, "-"):
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// argument is the part of a call's input that tells it from others.
+func (p *printer) argument(tool string, input json.RawMessage) string {
+	var in struct {
+		Command     string `json:"command"`
+		FilePath    string `json:"file_path"`
+		Pattern     string `json:"pattern"`
+		Path        string `json:"path"`
+		URL         string `json:"url"`
+		Query       string `json:"query"`
+		Description string `json:"description"`
+	}
+	_ = json.Unmarshal(input, &in) // what does not fit is shown as it is
+	path := p.path(in.Path)
+	switch {
+	case tool == tools.Bash && in.Command != "":
+		return oneLine(in.Command)
+	case in.FilePath != "":
+		return oneLine(p.path(in.FilePath))
+	case in.Pattern != "" && path != "":
+		return oneLine(in.Pattern + "  " + path)
+	case in.Pattern != "":
+		return oneLine(in.Pattern)
+	case in.URL != "":
+		return oneLine(in.URL)
+	case in.Query != "":
+		return oneLine(in.Query)
+	case in.Description != "":
+		return oneLine(in.Description)
+	}
+	if rest := oneLine(string(input)); rest != "{}" {
+		return rest
+	}
+	return ""
+}
+
+// todo writes the to-do list.
+func (p *printer) todo(input json.RawMessage) {
+	var in struct {
+		Todos []tools.Todo `json:"todos"`
+	}
+	_ = json.Unmarshal(input, &in) // the tool has accepted it
+	marks := map[string]string{"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
+	for _, t := range in.Todos {
+		p.line("  " + marks[t.Status] + " " + oneLine(t.Content))
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"flower"
+	"flower/agent"
+	"flower/internal/config"
+	"flower/internal/proc"
+	"flower/internal/text"
+	"flower/internal/workbench"
+	"flower/messages"
+	"flower/sqlite"
+	"flower/tools"
+	"flower/transcript"
+)
+
+// storeFile is the store's name in the run directory.
+const storeFile = "sessions.db"
+
+// rig is everything one run needs, put together.
+type rig struct {
+	rt    *flower.Runtime
+	human *flower.Human
+	store *sqlite.Store
+	model *messages.Client
+	print *printer
+}
+
+// rigOptions are what commands want of a rig.
+type rigOptions struct {
+	place place
+	human flower.HumanOptions // Store and the like are filled in
+	bench bool                // long results go to the workbench
+	trim  bool
+	// guard goes around the toolbox; nil is none.
+	guard func(agent.Toolbox) agent.Toolbox
+
+	print     *printer
+	observe   func(flower.Event)
+	interrupt func(context.Context) (string, bool)
+	budget    float64
+}
+
+// loadConfig finds endpoint, credentials and model, and keeps every secret it has seen from being shown.
+func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
+	cfg, err := config.Load(config.Options{Environ: a.env, Dir: a.Dir})
+	redactor := config.NewRedactor(cfg.Secrets()...)
+	a.out.hide(redactor.Redact)
+	a.err.hide(redactor.Redact)
+	return cfg, redactor, err
+}
+
+// newRig opens the store, which makes the run directory, and puts the parts together. The caller closes it.
+func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Redactor, opts rigOptions) (_ *rig, err error) {
+	r := &rig{print: opts.print}
+	r.model, err = messages.New(messages.Options{
+		BaseURL: cfg.BaseURL.Value, APIKey: cfg.APIKey.Value, AuthToken: cfg.AuthToken.Value,
+		UserAgent: "flower/" + release(), Now: a.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.store, err = sqlite.Open(ctx, filepath.Join(opts.place.runDir, storeFile), sqlite.Options{Workspace: opts.place.workspace, Now: a.Now})
+	if err != nil {
+		r.model.Close()
+		if errors.Is(err, sqlite.ErrNotDatabase) || errors.Is(err, sqlite.ErrNewer) {
+			err = &usageError{err}
+		}
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	h := opts.human
+	h.Workspace, h.Store, h.Lang, h.Now, h.Observe = opts.place.workspace, r.store, a.promptLang(), a.Now, opts.observe
+	if r.human, err = flower.NewHuman(h); err != nil {
+		return nil, err
+	}
+	engine, err := a.newEngine(r, cfg, redactor, opts)
+	if err != nil {
+		return nil, err
+	}
+	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
+		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Human: r.human,
+		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
+	})
+	return r, err
+}
+
+func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, opts rigOptions) (*agent.Engine, error) {
+	bench := workbench.Open(opts.place.workspace)
+	boxOptions := tools.Options{
+		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
+		Ask: r.human.Ask, Inbox: r.human.Inbox,
+	}
+	if opts.bench {
+		boxOptions.Bench = bench
+	}
+	box, err := tools.New(boxOptions)
+	if err != nil {
+		return nil, err
+	}
+	var toolbox agent.Toolbox = box
+	if opts.guard != nil {
+		toolbox = opts.guard(toolbox)
+	}
+	return agent.New(agent.Options{
+		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Toolbox: toolbox, ModelName: cfg.Model.Value,
+		Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
+		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
+	})
+}
+
+// close releases what newRig has opened.
+func (r *rig) close() error {
+	r.model.Close()
+	if err := r.store.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// promptLang is the language spoken with models: the interface's, where there are prompts in it.
+func (a *app) promptLang() flower.Lang {
+	if a.Lang() == text.Lang(flower.Chinese) {
+		return flower.Chinese
+	}
+	return flower.English
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"flower"
+	"flower/internal/text"
+)
+
+// globalFlags stand before or after a command.
+type globalFlags struct {
+	workspace string
+	runDir    string
+	verbose   bool
+	workbench bool
+	trim      bool
+}
+
+// execute parses the arguments and runs the command they name. Without one the arguments are a request: the root has
+// the same flags and does the same as "go".
+func (a *app) execute() error {
+	root := a.goCommand("flower " + a.Say("usage.request"))
+	root.Long = a.Say("cmd.root")
+	root.Version = version()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetArgs(a.args)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return &usageError{fmt.Errorf("%w - %s", err, a.Say("hint.help"))}
+	})
+	// "help me write a script" is a request: only "help" alone, or before the name of a command, is not.
+	root.SetHelpCommand(&cobra.Command{Use: "\x1f", Hidden: true})
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if target := a.helpFor(cmd, args); target != nil {
+			return target.Help()
+		}
+		return run(cmd, args)
+	}
+	a.addGlobal(root.PersistentFlags())
+	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.demoCommand(), a.versionCommand())
+	a.finish(root)
+	return root.Execute()
+}
+
+// helpFor is the command whose help is asked for, nil if the words are a request.
+func (a *app) helpFor(root *cobra.Command, args []string) *cobra.Command {
+	if len(args) == 0 || args[0] != "help" || root.ArgsLenAtDash() >= 0 {
+		return nil
+	}
+	if len(args) == 1 {
+		return root
+	}
+	for _, c := range root.Commands() {
+		if len(args) == 2 && c.Name() == args[1] && c.IsAvailableCommand() {
+			return c
+		}
+	}
+	return nil
+}
+
+func (a *app) addGlobal(flags *pflag.FlagSet) {
+	flags.StringVarP(&a.global.workspace, "workspace", "w", ".", a.Say("flag.workspace"))
+	flags.StringVarP(&a.global.runDir, "run-dir", "r", flower.DefaultRunDir, a.Say("flag.rundir"))
+	flags.BoolVarP(&a.global.verbose, "verbose", "v", false, a.Say("flag.verbose"))
+	flags.BoolVarP(&a.global.workbench, "workbench", "W", false, a.Say("flag.workbench"))
+	flags.BoolVarP(&a.global.trim, "trim", "T", false, a.Say("flag.trim"))
+	flags.String("lang", "", a.Say("flag.lang", text.Data{"Langs": langs()})) // read by askedLang, before everything else
+}
+
+func langs() string {
+	var names []string
+	for _, l := range text.Languages() {
+		names = append(names, string(l))
+	}
+	return strings.Join(names, ", ")
+}
+
+// finish gives every command what all have: errors of usage with the right code, and the table of exit codes in help.
+func (a *app) finish(root *cobra.Command) {
+	var codes strings.Builder
+	for _, c := range exitCodes {
+		fmt.Fprintf(&codes, "  %-14s%s\n", c.codes, a.Say(c.id))
+	}
+	root.SetUsageTemplate(root.UsageTemplate() + "\n" + a.Say("exit.title") + "\n" + codes.String())
+	for _, c := range append(root.Commands(), root) {
+		check := c.Args
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if check == nil {
+				return nil
+			}
+			err := check(cmd, args)
+			if err != nil && len(args) > 0 {
+				err = errors.New(a.Say("error.words", text.Data{"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " ")}))
+			}
+			if err != nil {
+				return &usageError{err}
+			}
+			return nil
+		}
+	}
+}
+
+// versionCommand says which flower this is.
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: a.Say("cmd.version"), Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { a.out.Line("flower version " + version()) },
+	}
+}

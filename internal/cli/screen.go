@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"sync"
+
+	"flower/internal/text"
+)
+
+// screen is the one place where output is written: nothing reaches a terminal or a pipe but through emit, which takes
+// out control sequences and secrets. It is safe for concurrent use.
+type screen struct {
+	mu     sync.Mutex
+	out    io.Writer
+	styles bool                // colours of others may stay: it is a terminal
+	redact func(string) string // takes secrets out; nil before they are known
+	rest   string              // of Write: a line that is not complete yet
+}
+
+func newScreen(out io.Writer, styles bool) *screen { return &screen{out: out, styles: styles} }
+
+// hide sets what takes secrets out from now on.
+func (s *screen) hide(redact func(string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.redact = redact
+}
+
+// Line writes a text and a line feed.
+func (s *screen) Line(line string) { s.Text(line + "\n") }
+
+// Text writes a text as it is. An error of the output is nobody's to handle: who closed it does not want to read.
+func (s *screen) Text(t string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emit(t)
+}
+
+// Clean is what will be left of a text, for who has to measure it. Cleaning twice changes nothing.
+func (s *screen) Clean(t string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clean(t)
+}
+
+// Write implements io.Writer for libraries; it writes whole lines.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.rest + string(p)
+	end := strings.LastIndexByte(all, '\n') + 1
+	s.rest = all[end:]
+	if end > 0 {
+		s.emit(all[:end])
+	}
+	return len(p), nil
+}
+
+func (s *screen) emit(t string) {
+	_, _ = io.WriteString(s.out, s.clean(t))
+}
+
+// clean takes out what must not be written. Secrets are looked for in the text without styles, because a style in the
+// middle would hide one. A style never reaches beyond its line: it could make the next one invisible.
+func (s *screen) clean(t string) string {
+	plain := text.Plain(t)
+	if s.redact != nil {
+		if hidden := s.redact(plain); hidden != plain {
+			return hidden
+		}
+	}
+	if !s.styles {
+		return plain
+	}
+	t = text.Sanitise(t)
+	if !strings.Contains(t, "\x1b") {
+		return t
+	}
+	lines := strings.SplitAfter(t, "\n")
+	for i, line := range lines {
+		body := strings.TrimSuffix(line, "\n")
+		if strings.Contains(body, "\x1b") && !strings.HasSuffix(body, "\x1b[0m") {
+			lines[i] = body + "\x1b[0m" + line[len(body):]
+		}
+	}
+	return strings.Join(lines, "")
+}
