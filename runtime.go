@@ -248,6 +248,12 @@ func (rt *Runtime) find(ctx context.Context, id string) (agent.Key, bool, error)
 	return agent.Key{}, false, nil
 }
 
+// HasSession says whether the store knows a session of this workspace.
+func (rt *Runtime) HasSession(ctx context.Context, id string) (bool, error) {
+	_, ok, err := rt.find(ctx, id)
+	return ok, err
+}
+
 // attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
 func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult) error {
 	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, Meter: rt.meter}
