@@ -1,9 +1,6 @@
 package transcript
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // graph finds the conversation in stored entries. They form a tree by their parents, but not a list: the entries of one
 // answer belong together by message id, and a result belongs to its call wherever it hangs. A walk from the newest leaf
@@ -17,8 +14,8 @@ func newGraph(entries []Entry, agentID string, report *Report) *graph {
 	g := &graph{}
 	byID := g.collect(entries, agentID, report)
 	g.link(byID, report)
-	g.groupAnswers()
 	g.matchResults()
+	g.groupAnswers()
 	g.findWords()
 	return g
 }
@@ -38,7 +35,7 @@ func (g *graph) collect(entries []Entry, agentID string, report *Report) map[str
 			continue
 		}
 		n := newNode(e, role)
-		n.broken = !ok
+		n.unfit = !ok
 		n.at = len(g.nodes)
 		byID[e.UUID] = n
 		g.nodes = append(g.nodes, n)
@@ -95,10 +92,6 @@ func (l *linker) attach(n, parent *node) {
 		l.order = append(l.order, n)
 		if n.parent != nil {
 			n.parent.children = append(n.parent.children, n)
-			n.up = n.parent.up
-			if n.parent.role != "" {
-				n.up = n.parent
-			}
 		}
 		for _, c := range slices.Backward(l.waiting[n]) { // the stack turns them round again
 			if !l.linked[c.at] {
@@ -109,50 +102,19 @@ func (l *linker) attach(n, parent *node) {
 	}
 }
 
-// groupAnswers puts the entries of one answer together: the same message id and directly chained. The id alone is not
-// enough, some gateways give all their answers the same one.
-func (g *graph) groupAnswers() {
-	for _, n := range g.order {
-		if n.role != RoleAssistant {
-			continue
-		}
-		id := n.entry.Message.ID
-		if p := n.up; p != nil && p.role == RoleAssistant && id != "" && p.group.id == id {
-			n.group = p.group
-			n.group.addNotes(n.parent, p)
-		} else {
-			n.group = &group{id: id, ids: map[string]bool{}}
-		}
-		n.group.members = append(n.group.members, n)
-	}
-}
-
-// addNotes adds the notes that hang between two entries of the answer, so that these stay together with them.
-func (g *group) addNotes(note, above *node) {
-	if note == above || note.group != nil {
-		return
-	}
-	g.addNotes(note.parent, above)
-	note.group = g
-	g.members = append(g.members, note)
-}
-
 // matchResults finds the call of every result: the nearest one stored before it with this id that has none yet,
-// otherwise the first one behind it. A call without id or name and the second call with one id in an answer are of no
-// use to the API.
+// otherwise the first one behind it.
 func (g *graph) matchResults() {
 	calls := map[string][]*piece{} // unanswered, in stored order
-	early := []*piece{}
+	var early []*piece
 	for _, n := range g.nodes {
 		for _, p := range n.pieces {
 			switch {
 			case p.Type == TypeToolUse && n.role == RoleAssistant:
-				if p.ID == "" || p.Name == "" || n.group.ids[p.ID] {
-					p.remove()
+				if p.ID == "" || p.Name == "" {
+					p.remove() // of no use to the API
 					continue
 				}
-				n.group.ids[p.ID] = true
-				n.group.calls = append(n.group.calls, p)
 				calls[p.ID] = append(calls[p.ID], p)
 			case p.Type == TypeToolResult && n.role == RoleUser:
 				open := calls[p.ToolUseID]
@@ -173,38 +135,94 @@ func (g *graph) matchResults() {
 			calls[p.ToolUseID] = open[i+1:]
 		}
 	}
+}
+
+// groupAnswers puts the entries of one answer together: the same message id and chained, with nothing between them but
+// notes and what cannot be sent. The id alone is not enough, some gateways give all their answers the same one.
+func (g *graph) groupAnswers() {
+	for _, n := range g.order {
+		if n.parent != nil {
+			n.up = n.parent.up
+			if n.parent.speaks() {
+				n.up = n.parent
+			}
+		}
+		if n.role != RoleAssistant {
+			continue
+		}
+		id := n.entry.Message.ID
+		if p := n.up; p != nil && p.role == RoleAssistant && id != "" && p.group.id == id {
+			n.group = p.group
+			for between := n.parent; between != p; between = between.parent {
+				between.unfit = true // it would have to move with the answer's entries
+			}
+		} else {
+			n.group = &group{id: id, byID: map[string]*piece{}}
+		}
+		n.group.add(n)
+	}
 	for _, n := range g.nodes {
 		if n.role == RoleAssistant && n == n.group.members[0] {
-			n.group.sortCalls()
+			n.group.findSatellites()
 		}
 	}
 }
 
-func marry(call, result *piece) {
-	call.mate, result.mate = result, call
-	owner := call.node.group
-	owner.satellites = append(owner.satellites, result.node)
-	if result.node.group == nil {
-		result.node.group = owner
+// speaks says whether the entry holds anything that can be sent.
+func (n *node) speaks() bool {
+	return n.role != "" && !n.synthetic() && slices.ContainsFunc(n.pieces, func(p *piece) bool {
+		switch p.Type {
+		case TypeText:
+			return !blank(p.Text)
+		case TypeToolResult:
+			return p.mate != nil
+		case "":
+			return false
+		}
+		return !p.gone
+	})
+}
+
+// add adds an entry of the answer. The second call with one id in an answer is of no use to the API.
+func (g *group) add(n *node) {
+	g.members = append(g.members, n)
+	for _, p := range n.pieces {
+		if p.Type != TypeToolUse || p.gone {
+			continue
+		}
+		first := g.byID[p.ID]
+		if first == nil {
+			g.byID[p.ID] = p
+			g.calls = append(g.calls, p)
+			continue
+		}
+		if first.mate == nil && p.mate != nil {
+			marry(first, p.mate)
+		} else if p.mate != nil {
+			p.mate.mate = nil
+		}
+		p.mate = nil
+		p.remove()
 	}
 }
 
-// sortCalls brings the calls into the order of the members and each satellite in only once, in the order of its calls.
-func (g *group) sortCalls() {
-	rank := make(map[*node]int, len(g.members))
-	for i, m := range g.members {
-		rank[m] = i
-	}
-	slices.SortStableFunc(g.calls, func(a, b *piece) int { return cmp.Compare(rank[a.node], rank[b.node]) })
-	g.satellites = nil
+// findSatellites lists the entries with results of the answer's calls, in the order of the calls.
+func (g *group) findSatellites() {
 	seen := map[*node]bool{}
 	for _, c := range g.calls {
-		if c.mate != nil && !seen[c.mate.node] {
-			seen[c.mate.node] = true
-			g.satellites = append(g.satellites, c.mate.node)
+		if c.mate == nil || seen[c.mate.node] {
+			continue
+		}
+		n := c.mate.node
+		seen[n] = true
+		g.satellites = append(g.satellites, n)
+		if n.group == nil {
+			n.group = g
 		}
 	}
 }
+
+func marry(call, result *piece) { call.mate, result.mate = result, call }
 
 // findWords finds what a person said while a tool ran: words that hang on the entry of an answered call itself, as a
 // side leaf. A rewound prompt never hangs there, it hangs on a result or on an answer without calls.
@@ -296,9 +314,21 @@ func (g *graph) keep() *node {
 		switch {
 		case n.words && n.group.members[0].kept, n.role == "" && n.parent != nil && n.parent.kept:
 			n.kept = true
+		case n.kept && n.role == RoleUser && n.group != nil && !n.words && !n.group.members[0].kept:
+			n.group = n.answersKept()
 		}
 	}
 	return leaf
+}
+
+// answersKept is the first answer of the conversation that the entry holds a result for.
+func (n *node) answersKept() *group {
+	for _, p := range n.pieces {
+		if p.Type == TypeToolResult && p.mate != nil && p.mate.node.kept {
+			return p.mate.node.group
+		}
+	}
+	return nil
 }
 
 // units brings the kept nodes into the order they are sent: an answer's entries together, its results behind it.

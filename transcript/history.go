@@ -26,20 +26,21 @@ type node struct {
 	entry  Entry
 	at     int      // place in stored order
 	role   string   // of its message; "" for entries that are none
-	broken bool     // should be a message and is none
+	unfit  bool     // cannot stay: should be a message and is none, or hangs between two entries of one answer
 	pieces []*piece // the message's blocks
 
 	parent   *node // nil is a root
 	gap      bool  // its stored parent is not there or makes a cycle: something before it is lost
 	children []*node
-	up       *node  // the nearest ancestor with a message
+	up       *node  // the nearest ancestor that speaks
 	group    *group // what it belongs to, if anything
-	words    bool   // see graph.sayWords
+	words    bool   // see graph.findWords
 
-	onPath bool // an ancestor of the newest leaf, or that leaf
-	kept   bool // part of the conversation
-	out    bool // part of the result
-	place  int  // place in the result
+	onPath bool  // an ancestor of the newest leaf, or that leaf
+	kept   bool  // part of the conversation
+	out    bool  // part of the result
+	place  int   // place in the result
+	now    *node // where it hangs in the result
 }
 
 // piece is a block at work in the pipeline.
@@ -68,10 +69,10 @@ func (p *piece) replace(b Block) { p.Block, p.edit, p.differ = b, true, true }
 // block, chained and with the same message id; the results hang anywhere and are found by the ids of their calls.
 type group struct {
 	id         string
-	members    []*node // its entries, parents before children, with the notes between them
+	members    []*node // its entries, parents before children
 	calls      []*piece
-	ids        map[string]bool // of the calls
-	satellites []*node         // entries with results of its calls
+	byID       map[string]*piece // the calls
+	satellites []*node           // entries with results of its calls
 }
 
 // answered says whether any result of the group's calls is stored.

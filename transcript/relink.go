@@ -2,7 +2,8 @@ package transcript
 
 import "slices"
 
-// relink decides which entries stay and hangs those whose parent is dropped on the nearest ancestor that stays.
+// relink decides which entries stay and hangs those whose parent is dropped on the nearest ancestor that stays, so that
+// what stays is one conversation again, whoever reads it.
 func (h *history) relink() {
 	var stay []*node
 	talk := false // any message at all
@@ -14,20 +15,22 @@ func (h *history) relink() {
 		}
 	}
 	for _, n := range stay {
-		if n.role == "" && (!talk || !n.onPath && n.hang() == nil) {
+		n.now = n.nearest()
+		if n.role == "" && (!talk || !n.onPath && n.now == nil) {
 			n.out = false // a note that has nothing to hang on
 		}
 	}
 	for _, n := range stay {
-		if !n.out {
-			continue
-		}
-		p := n.hang()
+		n.now = n.nearest()
+	}
+	h.thread()
+	for _, n := range stay {
+		n.keepApart()
 		uuid := ""
-		if p != nil {
-			uuid = p.entry.UUID
+		if n.now != nil {
+			uuid = n.now.entry.UUID
 		}
-		if uuid != n.entry.ParentUUID {
+		if n.out && uuid != n.entry.ParentUUID {
 			n.entry = n.entry.WithParent(uuid)
 		}
 	}
@@ -43,68 +46,124 @@ func (h *history) relink() {
 func (n *node) stays() bool {
 	switch {
 	case n.role == "":
-		return n.kept && !n.broken
+		return n.kept && !n.unfit
 	case !n.hasLive():
 		return false
 	case n.onPath || n.role == RoleAssistant:
 		return true
 	case n.words:
-		for _, c := range n.group.calls {
-			if c.live() {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(n.group.calls, (*piece).live)
 	}
 	return n.hasLiveResult()
 }
 
-// hang is the node's nearest ancestor that stays. Where the way up leaves an answer without meeting an entry of it that
-// stays, though there are some, it is the last of these before n: the answer would become another branch.
-func (n *node) hang() *node {
-	var note *node // inside of an answer that is not n's
+// nearest is the node's nearest ancestor that stays. What belongs to an answer stays with it: where the way up leaves
+// the answer, it is the last of its own entries before n.
+func (n *node) nearest() *node {
 	for p := n.parent; p != nil; p = p.parent {
-		switch {
-		case !p.out:
-		case note != nil:
-			return note
-		case p.role != "" || p.group == nil || p.group == n.group:
+		if p.out {
 			return p
-		default:
-			note = p
 		}
-		if g := p.group; g != nil && (p.parent == nil || p.parent.group != g) {
-			if m := g.lastBefore(n); m != nil {
-				return m
-			}
-			if note != nil {
-				return note
+		if g := p.group; g != nil && g == n.group && (p.parent == nil || p.parent.group != g) {
+			for _, m := range slices.Backward(g.members) {
+				if m.out && m.place < n.place {
+					return m
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// lastBefore is the last of the answer's own entries that stays and is sent before n.
-func (g *group) lastBefore(n *node) *node {
-	for _, m := range slices.Backward(g.members) {
-		if m.out && m.role != "" && m.place < n.place {
-			return m
+// thread leads the way from the leaf to the root through every answer that stays. An answer can have come beside it, when
+// the entry was dropped on which both hung; what follows at that place is then hung behind the answer.
+func (h *history) thread() {
+	if h.leaf != nil && !h.leaf.out {
+		h.leaf.place = len(h.nodes) + len(h.units) // behind all others
+		h.leaf = h.leaf.nearest()
+	}
+	way := way{h.leaf: nil}
+	for n := h.leaf; n != nil; n = n.now {
+		way.lead(n.now, n)
+	}
+	for _, u := range h.units {
+		if u.group == nil {
+			continue
+		}
+		var last *node
+		on := false
+		for _, m := range u.nodes {
+			if m.out {
+				last = m
+				on = on || way.has(m)
+			}
+		}
+		if last == nil || on {
+			continue
+		}
+		if next := way.detour(last); next == nil {
+			h.leaf = last
 		}
 	}
-	return nil
+}
+
+// way tells of every node on the way from the leaf to the root what comes next below it, nil of the leaf. The root hangs on
+// nil.
+type way map[*node]*node
+
+func (w way) has(n *node) bool {
+	_, on := w[n]
+	return on
+}
+
+func (w way) lead(from, next *node) { w[from] = next }
+
+// detour leads the way through the node and what is above it, at the place where these are sent. It returns what comes
+// next below the node now, nil if the way ends there.
+func (w way) detour(last *node) *node {
+	top := last
+	for top.now != nil && !w.has(top.now) {
+		w.lead(top.now, top)
+		top = top.now
+	}
+	above, next := top.now, w[top.now]
+	for next != nil && next.place < last.place {
+		above, next = next, w[next]
+	}
+	w.lead(above, top)
+	top.now = above
+	w.lead(last, next)
+	if next != nil {
+		next.now = last
+	}
+	return next
+}
+
+// keepApart takes care that an answer does not hang directly on another one with the same message id, which would make
+// it a part of that: it hangs on the last result of that one instead.
+func (n *node) keepApart() {
+	p := n.now
+	if p == nil || p.role != RoleAssistant || n.role != RoleAssistant || p.group == n.group || p.group.id != n.group.id {
+		return
+	}
+	for _, c := range slices.Backward(p.group.calls) {
+		if !c.live() || !c.mate.live() || !c.mate.node.out {
+			continue
+		}
+		above := c.mate.node
+		for above != nil && above != n && above != p {
+			above = above.now
+		}
+		if above == p {
+			n.now = c.mate.node
+			return
+		}
+	}
 }
 
 // leafID is the stored entry that the next one hangs on.
 func (h *history) leafID() string {
 	if h.leaf == nil {
-		return ""
-	}
-	if !h.leaf.out {
-		h.leaf.place = len(h.nodes) + len(h.units) // behind all others
-		if p := h.leaf.hang(); p != nil {
-			return p.entry.UUID
-		}
 		return ""
 	}
 	return h.leaf.entry.UUID

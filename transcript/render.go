@@ -2,13 +2,37 @@ package transcript
 
 import "slices"
 
-// entries returns what stays, with the messages as they are now.
+// entries returns what stays, with the messages as they are now. Notes stand behind the unit they hang on.
 func (h *history) entries() []Entry {
-	list := make([]Entry, 0, len(h.nodes))
-	for n := range h.all {
-		if n.out {
-			list = append(list, n.render())
+	home := make(map[*node]*unit, len(h.nodes))
+	for _, u := range h.units {
+		for _, n := range slices.Concat(u.nodes, u.results) {
+			home[n] = u
 		}
+	}
+	notes := map[*unit][]*node{} // nil is the beginning
+	for n := range h.all {
+		if n.out && n.role == "" {
+			anchor := n.now
+			for anchor != nil && anchor.role == "" {
+				anchor = anchor.now
+			}
+			notes[home[anchor]] = append(notes[home[anchor]], n)
+		}
+	}
+	list := make([]Entry, 0, len(h.nodes))
+	add := func(nodes []*node, all bool) {
+		for _, n := range nodes {
+			if n.out && (all || n.role != "") {
+				list = append(list, n.render())
+			}
+		}
+	}
+	add(notes[nil], true)
+	for _, u := range h.units {
+		add(u.nodes, false)
+		add(u.results, false)
+		add(notes[u], true)
 	}
 	return list
 }
