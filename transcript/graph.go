@@ -108,6 +108,9 @@ func (g *graph) matchResults() {
 	calls := map[string][]*piece{} // unanswered, in stored order
 	var early []*piece
 	for _, n := range g.nodes {
+		if n.synthetic() {
+			continue // is pruned whatever it holds
+		}
 		for _, p := range n.pieces {
 			switch {
 			case p.Type == TypeToolUse && n.role == RoleAssistant:
@@ -187,7 +190,7 @@ func (n *node) speaks() bool {
 func (g *group) add(n *node) {
 	g.members = append(g.members, n)
 	for _, p := range n.pieces {
-		if p.Type != TypeToolUse || p.gone {
+		if p.Type != TypeToolUse || p.gone || n.synthetic() {
 			continue
 		}
 		first := g.byID[p.ID]

@@ -58,13 +58,20 @@ func (n *node) stays() bool {
 }
 
 // nearest is the node's nearest ancestor that stays. What belongs to an answer stays with it: where the way up leaves
-// the answer, it is the last of its own entries before n.
+// the answer, it is the last of its own entries before n, and a result beside the way hangs on its call.
 func (n *node) nearest() *node {
+	if !n.onPath && n.parent != nil && !n.parent.out {
+		for _, p := range n.pieces {
+			if p.Type == TypeToolResult && p.live() && p.mate.live() {
+				return p.mate.node
+			}
+		}
+	}
 	for p := n.parent; p != nil; p = p.parent {
 		if p.out {
 			return p
 		}
-		if g := p.group; g != nil && g == n.group && (p.parent == nil || p.parent.group != g) {
+		if g := n.group; g != nil && p == g.members[0] {
 			for _, m := range slices.Backward(g.members) {
 				if m.out && m.place < n.place {
 					return m

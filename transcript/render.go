@@ -80,7 +80,7 @@ func (h *history) messages() []Message {
 	for _, u := range h.units {
 		m := Message{Role: RoleUser}
 		for _, n := range u.nodes {
-			if n.role == RoleAssistant {
+			if n.out && n.role == RoleAssistant {
 				m = *n.entry.Message // the last entry of an answer has the final usage
 				m.Role = n.role
 			}
