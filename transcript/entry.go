@@ -166,11 +166,7 @@ func (e Entry) WithMessage(m Message) Entry {
 		e.raw = setMember(e.raw, "message", mustEncode(m))
 		return e
 	}
-	content := m.Content
-	if content == nil {
-		content = []Block{}
-	}
-	raw = setMember(raw, "content", mustEncode(content))
+	raw = setMember(raw, "content", encodeBlocks(m.Content))
 	set := func(key string, changed bool, value any) {
 		if changed {
 			raw = setMember(raw, key, mustEncode(value))
@@ -200,6 +196,22 @@ func (e Entry) withoutMember(key string) Entry {
 		e.raw = deleteMember(e.raw, key)
 	}
 	return e
+}
+
+// encodeBlocks writes a list of blocks with the bytes they were read from.
+func encodeBlocks(blocks []Block) json.RawMessage {
+	out := json.RawMessage{'['}
+	for i, b := range blocks {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if b.raw != nil {
+			out = append(out, b.raw...)
+		} else {
+			out = append(out, mustEncode(b)...)
+		}
+	}
+	return append(out, ']')
 }
 
 // mustEncode encodes values of this package, which were read from JSON or made of strings and numbers.

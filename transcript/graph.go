@@ -231,7 +231,7 @@ func marry(call, result *piece) { call.mate, result.mate = result, call }
 // side leaf. A rewound prompt never hangs there, it hangs on a result or on an answer without calls.
 func (g *graph) findWords() {
 	for _, n := range g.nodes {
-		if n.role != RoleUser || n.group != nil || n.up == nil || n.up.role != RoleAssistant || !n.up.group.answered() {
+		if n.role != RoleUser || n.group != nil || n.up == nil || n.up != n.parent || n.up.role != RoleAssistant || !n.up.group.answered() {
 			continue
 		}
 		if !slices.ContainsFunc(n.children, func(c *node) bool { return c.role != "" }) {

@@ -13,28 +13,79 @@ type member struct {
 }
 
 // members lists the top-level keys of a JSON object in their order, without decoding the values. ok is false for
-// anything that is not an object.
+// anything that is not an object; the object's JSON is expected to be valid, as it was read before.
 func members(raw []byte) (list []member, ok bool) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	at := skipSpace(raw, 0)
+	if at >= len(raw) || raw[at] != '{' {
 		return nil, false
 	}
-	for dec.More() {
-		before := int(dec.InputOffset())
-		t, err := dec.Token()
-		key, isString := t.(string)
-		if err != nil || !isString {
+	for at = skipSpace(raw, at+1); at < len(raw) && raw[at] == '"'; {
+		m := member{start: at}
+		at = skipValue(raw, at)
+		if json.Unmarshal(raw[m.start:at], &m.key) != nil {
 			return nil, false
 		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
+		if at = skipSpace(raw, at); at >= len(raw) || raw[at] != ':' {
 			return nil, false
 		}
-		to := int(dec.InputOffset())
-		start := before + bytes.IndexByte(raw[before:], '"')
-		list = append(list, member{key: key, start: start, value: to - len(v), to: to})
+		m.value = skipSpace(raw, at+1)
+		m.to = skipValue(raw, m.value)
+		list = append(list, m)
+		if at = skipSpace(raw, m.to); at < len(raw) && raw[at] == ',' {
+			at = skipSpace(raw, at+1)
+		}
 	}
-	return list, true
+	return list, at < len(raw) && raw[at] == '}'
+}
+
+func skipSpace(raw []byte, at int) int {
+	for at < len(raw) && (raw[at] == ' ' || raw[at] == '\t' || raw[at] == '\n' || raw[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// skipValue is the place behind the value that begins at a place.
+func skipValue(raw []byte, at int) int {
+	depth := 0
+	for ; at < len(raw); at++ {
+		switch c := raw[at]; c {
+		case '"':
+			at = skipString(raw, at) - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth == 0 {
+				return at // behind a number or a word
+			}
+			depth--
+		case ',', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return at
+			}
+			continue
+		default: // part of a number or a word, or a colon
+			continue
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+	return len(raw)
+}
+
+// skipString is the place behind the string that begins at a place.
+func skipString(raw []byte, at int) int {
+	for at++; at < len(raw); at++ {
+		switch raw[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return len(raw)
 }
 
 // setMember replaces the value of a top-level key and leaves every other byte as it is. A key that is not there is
