@@ -240,7 +240,7 @@ func (g *graph) findWords() {
 	}
 }
 
-// newestLeaf is the last stored message that nothing hangs on. A leaf that only belongs to an answer the conversation
+// newestLeaf is the message that was stored last and that nothing hangs on. A leaf that only belongs to an answer the conversation
 // goes on from elsewhere, such as a result that came late, does not count.
 func (g *graph) newestLeaf() *node {
 	// below is what the leaves under a node belong to, if that is one thing, and several if it is not.
@@ -272,10 +272,10 @@ func (g *graph) newestLeaf() *node {
 	}
 	var newest, last *node
 	for _, n := range ends {
-		if last == nil || n.at > last.at {
+		if n.newer(last) {
 			last = n
 		}
-		if !goesOn[n.group] && (newest == nil || n.at > newest.at) {
+		if !goesOn[n.group] && n.newer(newest) {
 			newest = n
 		}
 	}
@@ -283,6 +283,24 @@ func (g *graph) newestLeaf() *node {
 		return last
 	}
 	return newest
+}
+
+// newer compares two leaves by when what they hang on was stored: a late result does not make its branch a newer one.
+func (n *node) newer(other *node) bool {
+	if other == nil {
+		return true
+	}
+	a, b := n.stem(), other.stem()
+	return a.at > b.at || a == b && n.at > other.at
+}
+
+// stem is what a result hangs on, and any other node itself.
+func (n *node) stem() *node {
+	s := n
+	for s.role == RoleUser && s.group != nil && s.group == n.group && s.up != nil {
+		s = s.up
+	}
+	return s
 }
 
 // hangsBelow says whether the node or one above it is an entry of the answer itself.

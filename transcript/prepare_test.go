@@ -92,6 +92,8 @@ func TestReading(t *testing.T) {
 		{"the branch left last is the newest", []string{"1 - user hi", "2 1 assistant a", "3 1 assistant b", "4 2 user on"}, "hi | a | on", "4"},
 		{"a result that comes last", []string{"1 - user hi", "2 1 assistant/m !c1", "3 2 assistant/m !c2", "4 3 user =c2", "5 4 assistant done", "6 2 user =c1"},
 			"hi | !c1 !c2 | =c1 =c2 | done", "5"},
+		{"a late result of a branch that was left", []string{"1 - user hi", "2 1 assistant !c", "3 1 user no", "4 3 assistant ok", "5 2 user =c"},
+			"hi no | ok", "4"},
 		{"words while a tool ran, as a side leaf", []string{"1 - user hi", "2 1 assistant !c", "3 2 user slow?", "4 2 user =c", "5 4 assistant done"},
 			"hi | !c | =c slow? | done", "5"},
 		{"a gateway with one message id", []string{"1 - user hi", "2 1 assistant/m !c", "3 2 user =c", "4 3 assistant/m !d", "5 4 user =d", "6 5 assistant/m done"},

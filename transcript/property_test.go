@@ -251,7 +251,7 @@ func TestDamagedHistoryIsHealed(t *testing.T) {
 		s := script{T: t}
 		s.write(false)
 		list := s.entries
-		for range rapid.IntRange(0, 6).Draw(t, "harms") {
+		for range rapid.IntRange(0, 4).Draw(t, "harms") {
 			list = harm(t, list)
 		}
 		want := mustEncode(list)
