@@ -99,7 +99,8 @@ type NoteTaken struct {
 	InBrief bool
 }
 
-// Waiting says that a request failed and is sent again after a pause.
+// Waiting says that an attempt failed and is made again after a pause. A request that is sent again within an attempt is
+// an AgentEvent with agent.Retrying instead.
 type Waiting struct {
 	Label   string
 	Attempt int

@@ -4,19 +4,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"flower/document"
 	"flower/internal/workbench"
 )
 
-// goalGuard is the gate of a working step: after each round a judge that has seen nothing of the work decides. It never
+// goalGuard holds the gate of a working step: after each round a judge that has seen nothing of the work decides. It never
 // goes through lineage: every round and every wake gets a new session, a fresh pair of eyes.
 type goalGuard struct {
 	lang   Lang
 	rounds int
 	canRun bool
-
-	next string // what the next round is told, set by gate for sendBack
 }
 
 // JudgeLabel is the manifest label of the judge of a step's round.
@@ -26,11 +25,15 @@ func JudgeLabel(step string, round int) string { return fmt.Sprintf("%s·判定#
 func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision, error) {
 	rt := st.Runtime
 	step := baseName(r.Step)
+	goal := readGoal(rt)
+	if !goal.Complete() {
+		return Decision{}, fmt.Errorf("judge: %s is gone or not complete", workbench.Goal)
+	}
 	var verdict document.Verdict
 	result, err := rt.Run(ctx, Attempt{
 		Step: step, Label: JudgeLabel(step, st.Round), Agent: Judge(g.lang, g.canRun),
 		Prompt: say(g.lang, "judge.start", map[string]any{
-			"Brief": readBrief(rt).PromptBlock(), "Goal": readGoal(rt).PromptBlock(),
+			"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock(),
 		}),
 		Annotate: func(row *StepResult) {
 			if row.OK {
@@ -49,21 +52,21 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 	case verdict.State == document.Unreachable:
 		return g.unreachable(ctx, st, result, verdict)
 	case st.Round >= g.rounds:
-		return Decision{}, &Abort{Reason: fmt.Sprintf("not achieved after %d rounds: %s", st.Round, oneLine(verdict.Reason))}
+		return Decision{}, &Abort{Reason: fmt.Sprintf("not achieved after %d rounds", st.Round) + because(verdict)}
 	}
-	g.next = say(g.lang, "work.notyet", map[string]any{
+	next := say(g.lang, "work.notyet", map[string]any{
 		"Reason": verdict.Reason, "Failed": verdict.Failed, "Round": st.Round + 1, "Rounds": g.rounds,
 		"Unclear": verdict.State == document.Unclear,
 	})
-	return Decision{Reason: oneLine(verdict.Reason), Verdict: &verdict}, nil
+	return Decision{Reason: "not achieved yet" + because(verdict), Verdict: &verdict, next: next}, nil
 }
 
 // sendBack is the step's OnReject.
-func (g *goalGuard) sendBack(*State, Decision) string { return g.next }
+func (g *goalGuard) sendBack(_ *State, d Decision) string { return d.next }
 
 // unreachable asks the person what to do with a goal that the judge holds for unreachable.
 func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResult, v document.Verdict) (Decision, error) {
-	stop := &Abort{Reason: "the judge holds the goal for unreachable: " + oneLine(v.Reason), ForPerson: true}
+	stop := &Abort{Reason: "the judge holds the goal for unreachable" + because(v), ForPerson: true}
 	human := st.Runtime.opts.Human
 	if human == nil {
 		return Decision{}, stop
@@ -72,35 +75,34 @@ func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResul
 	accept, change, wrong := text("accept"), text("change"), text("wrong")
 	question := say(g.lang, "unreachable.question", map[string]any{"Reason": v.Reason, "Failed": v.Failed})
 	said, how, err := human.Decide(ctx, judged.SessionID+"/unreachable", question, []string{accept, change, wrong})
-	if err != nil {
-		return Decision{}, err
-	}
-	if how != Given {
-		return Decision{}, stop
-	}
-	if said == accept {
-		return Decision{Pass: true, Reason: "accepted by the person", Verdict: &v}, nil
-	}
-	if st.Round >= g.rounds {
-		return Decision{}, &Abort{Reason: fmt.Sprintf("no round is left after %d; run flower again to go on", st.Round), ForPerson: true}
-	}
-	switch said {
-	case wrong:
-		g.next = say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": ""})
-		return Decision{Reason: "the person disagrees", Verdict: &v}, nil
-	case change:
+	if err == nil && how == Given && said == change {
 		said, how, err = human.Decide(ctx, judged.SessionID+"/change", text("ask"), nil)
-		if err != nil {
-			return Decision{}, err
+		if err == nil && how == Given {
+			return g.change(st, said, v)
 		}
-		if how != Given {
-			return Decision{}, stop
-		}
-		return g.change(st, said, v)
+	}
+	switch {
+	case err != nil:
+		return Decision{}, err
+	case how != Given:
+		return Decision{}, stop
+	case said == accept:
+		return Decision{Pass: true, Reason: "accepted by the person", Verdict: &v}, nil
+	case said == wrong:
+		said = ""
 	}
 	// Anything else is the person's own words against the verdict.
-	g.next = say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": said})
-	return Decision{Reason: "the person disagrees", Verdict: &v}, nil
+	return g.again(st, v, "the person disagrees", say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": said}))
+}
+
+// again sends the work back on the person's word, if there is a round left.
+func (g *goalGuard) again(st *State, v document.Verdict, reason, words string) (Decision, error) {
+	if st.Round >= g.rounds {
+		return Decision{}, &Abort{
+			Reason: fmt.Sprintf("%s, but no round is left after %d; run flower again to go on", reason, st.Round), ForPerson: true,
+		}
+	}
+	return Decision{Reason: reason, Verdict: &v, next: words}, nil
 }
 
 // change writes the person's change into goal and brief and sends the work back.
@@ -111,14 +113,25 @@ func (g *goalGuard) change(st *State, said string, v document.Verdict) (Decision
 	})
 	if err == nil {
 		err = rt.bench.UpdateNote(workbench.Brief, func(old string, _ bool) (string, bool) {
-			return document.AppendToBrief(old, additionWhileRunning, rt.opts.Now().Format("15:04:05"), said)
+			return document.AppendToBrief(old, document.AddedRunning, rt.opts.Now().Format(time.TimeOnly), said)
 		})
 	}
 	if err != nil {
 		return Decision{}, fmt.Errorf("change the goal: %w", err)
 	}
-	g.next = say(g.lang, "work.changed", map[string]any{"Change": said, "Goal": readGoal(rt).PromptBlock()})
-	return Decision{Reason: "the goal was changed", Verdict: &v}, nil
+	words := say(g.lang, "work.changed", map[string]any{"Change": said, "Goal": readGoal(rt).PromptBlock()})
+	return g.again(st, v, "the goal was changed", words)
+}
+
+// because is a verdict's reason as the end of a sentence.
+func because(v document.Verdict) string {
+	switch {
+	case v.State == document.Unclear:
+		return ": the judge gave no clear verdict"
+	case v.Reason == "":
+		return ""
+	}
+	return ": " + oneLine(v.Reason)
 }
 
 // baseName is the step's name without a suffix.

@@ -41,9 +41,11 @@ type Human struct {
 	project string
 	bench   *workbench.Bench
 
+	announcing sync.Mutex // held while a question is queued and told, so that both happen in one order
+
 	mu      sync.Mutex
 	pending []*waiting
-	asked   int
+	asked   map[string]bool // calls that asked
 	gone    bool
 	goneCh  chan struct{}
 }
@@ -95,7 +97,8 @@ func NewHuman(opts HumanOptions) (*Human, error) {
 		opts.Now = time.Now
 	}
 	return &Human{
-		opts: opts, project: ProjectKey(workspace), bench: workbench.Open(workspace), goneCh: make(chan struct{}),
+		opts: opts, project: ProjectKey(workspace), bench: workbench.Open(workspace),
+		asked: make(map[string]bool), goneCh: make(chan struct{}),
 	}, nil
 }
 
@@ -108,7 +111,7 @@ func (h *Human) Ask(ctx context.Context, callID, question string, options []stri
 		return answer, nil
 	}
 	q := Question{ID: callID, Text: question, Options: options, AskedAt: h.opts.Now()}
-	if h.overQuota() {
+	if h.overQuota(callID) {
 		return h.settle(q, "", OverMax), nil
 	}
 	said, how, err := h.wait(ctx, q)
@@ -142,50 +145,39 @@ func (h *Human) settle(q Question, said string, how AnswerKind) string {
 	return h.told(said, how)
 }
 
-// overQuota counts a question and says whether it is one too many.
-func (h *Human) overQuota() bool {
+// overQuota counts a question and says whether it is one too many. A call that is run again asks the same question.
+func (h *Human) overQuota(callID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asked++
-	return h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && h.asked > h.opts.MaxQuestions
+	h.asked[callID] = true
+	return h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && len(h.asked) > h.opts.MaxQuestions
 }
 
 // wait puts the question into the queue until something settles it.
 func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKind, err error) {
-	h.mu.Lock()
-	switch {
-	case h.opts.Timeout < 0:
-		h.mu.Unlock()
-		h.opts.Observe(Asked{Question: q})
-		return "", TimedOut, nil
-	case h.gone:
-		h.mu.Unlock()
-		h.opts.Observe(Asked{Question: q})
-		return "", Nobody, nil
+	w, how := h.announce(q)
+	if w == nil {
+		return "", how, nil
 	}
-	w := &waiting{question: q, reply: make(chan string, 1)}
-	h.pending = append(h.pending, w)
-	h.mu.Unlock()
-	defer h.forget(w)
-
-	h.opts.Observe(Asked{Question: q})
 	timer := time.NewTimer(h.opts.Timeout)
 	defer timer.Stop()
-	how = Given
 	select {
 	case said = <-w.reply:
+		how = Given
 	case <-timer.C:
 		how = TimedOut
 	case <-h.goneCh:
 		how = Nobody
 	case <-ctx.Done():
-		return "", "", context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
 	if how != Given {
+		h.forget(w)
 		select {
 		case said = <-w.reply: // taken at the same moment: what Answer has accepted counts
+			err = nil
 		default:
-			return "", how, nil
+			return "", how, err
 		}
 	}
 	if said = choice(said, q.Options); said == "" {
@@ -194,9 +186,28 @@ func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKi
 	return said, Given, nil
 }
 
+// announce queues a question and tells of it. Where nobody can answer nothing is queued, and how says why.
+func (h *Human) announce(q Question) (w *waiting, how AnswerKind) {
+	h.announcing.Lock()
+	defer h.announcing.Unlock()
+	h.mu.Lock()
+	switch {
+	case h.opts.Timeout < 0:
+		how = TimedOut
+	case h.gone:
+		how = Nobody
+	default:
+		w = &waiting{question: q, reply: make(chan string, 1)}
+		h.pending = append(h.pending, w)
+	}
+	h.mu.Unlock()
+	h.opts.Observe(Asked{Question: q})
+	return w, how
+}
+
 // choice turns the number of an option into its text.
 func choice(said string, options []string) string {
-	said = strings.TrimSpace(said)
+	said = strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD"))
 	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(options) {
 		return options[n-1]
 	}
@@ -264,12 +275,8 @@ func (h *Human) Leave() {
 }
 
 // Say takes a remark: it is durable when Say returns without an error, is appended to the brief, and reaches the agent
-// at its next turn boundary.
+// at its next turn boundary. Blank text is nothing.
 func (h *Human) Say(ctx context.Context, text string) error {
-	return h.say(ctx, text, additionWhileRunning)
-}
-
-func (h *Human) say(ctx context.Context, text string, heading string) error {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
 	if text == "" {
 		return nil
@@ -278,18 +285,18 @@ func (h *Human) say(ctx context.Context, text string, heading string) error {
 	if err := h.opts.Store.AddNote(ctx, h.project, note); err != nil {
 		return fmt.Errorf("keep remark: %w", err)
 	}
-	h.opts.Observe(NoteTaken{Text: text, InBrief: h.intoBrief(note, heading)})
+	h.opts.Observe(NoteTaken{Text: text, InBrief: h.intoBrief(note)})
 	return nil
 }
 
 // intoBrief appends a remark to the frozen brief and says whether it is there now.
-func (h *Human) intoBrief(note agent.Note, heading string) bool {
+func (h *Human) intoBrief(note agent.Note) bool {
 	in := false
 	err := h.bench.UpdateNote(workbench.Brief, func(old string, there bool) (string, bool) {
 		if !there {
 			return "", false
 		}
-		file, changed := document.AppendToBrief(old, heading, note.At.Format("15:04:05"), note.Text)
+		file, changed := document.AppendToBrief(old, document.AddedRunning, note.At.Format(time.TimeOnly), note.Text)
 		in = true
 		return file, changed
 	})
@@ -300,21 +307,17 @@ func (h *Human) intoBrief(note agent.Note, heading string) bool {
 func (h *Human) Take(ctx context.Context) ([]agent.Note, error) {
 	notes, err := h.opts.Store.PendingNotes(ctx, h.project)
 	if err != nil {
-		return nil, err
+		return nil, err // the engine says what it was about
 	}
 	for i := range notes {
-		notes[i].Text = say(h.opts.Lang, "note", map[string]any{"Time": notes[i].At.Format("15:04:05"), "Text": notes[i].Text})
+		notes[i].Text = say(h.opts.Lang, "note", map[string]any{"Time": notes[i].At.Format(time.TimeOnly), "Text": notes[i].Text})
 	}
 	return notes, nil
 }
 
 // Delivered implements agent.Inbox.
 func (h *Human) Delivered(ctx context.Context, notes []agent.Note) error {
-	ids := make([]string, len(notes))
-	for i, n := range notes {
-		ids[i] = n.ID
-	}
-	return h.opts.Store.MarkDelivered(ctx, h.project, ids)
+	return h.opts.Store.MarkDelivered(ctx, h.project, noteIDs(notes))
 }
 
 // Inbox is what the inbox tool says: how many remarks wait. They themselves follow the tool's result as the person's
@@ -330,7 +333,7 @@ func (h *Human) Inbox(ctx context.Context) (string, error) {
 // logAnswer writes question and answer into the workbench's log; a log that cannot be written stops nothing.
 func (h *Human) logAnswer(q Question, said string, how AnswerKind) {
 	var out strings.Builder
-	fmt.Fprintf(&out, "## %s\n\n%s\n", q.AskedAt.Format("2006-01-02 15:04:05"), strings.TrimSpace(q.Text))
+	fmt.Fprintf(&out, "## %s\n\n%s\n", q.AskedAt.Format(time.DateTime), strings.TrimSpace(q.Text))
 	for i, o := range q.Options {
 		fmt.Fprintf(&out, "%d. %s\n", i+1, o)
 	}

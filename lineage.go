@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"sort"
 	"time"
 
 	"flower/internal/disk"
@@ -29,8 +27,8 @@ const (
 	lineageFile  = "lineage.json"
 	manifestFile = "manifest.json"
 
-	// maxBook bounds what is read of lineage and manifest; a larger file is not ours.
-	maxBook = 256 << 20
+	// maxWoke bounds the number of wakes that is believed: more is not a count of ours.
+	maxWoke = 1_000_000_000
 )
 
 // lineage is the content of lineage.json as far as it fits this workspace.
@@ -72,7 +70,7 @@ func parseLineage(data []byte, workspace string, has func(id string) bool) linea
 	if path != workspace {
 		return refuse(WorkspaceDiffers, path)
 	}
-	if raw, ok := o.values["woke"]; ok && (json.Unmarshal(raw, &l.woke) != nil || l.woke < 0) {
+	if raw, ok := o.values["woke"]; ok && (json.Unmarshal(raw, &l.woke) != nil || l.woke < 0 || l.woke > maxWoke) {
 		l.woke = 0
 		l.refused = append(l.refused, refusal{reason: WrongType, detail: "woke is not a number"})
 	}
@@ -115,8 +113,9 @@ type lineageBook struct {
 	workspace string
 	now       func() time.Time
 	mine      map[string]string // steps of this process
-	order     []string
-	woke      int // 0 until wake
+	order     []string          // of mine, as they came
+	before    int               // wakes before this one, as loaded
+	woke      int               // 0 until wake
 }
 
 func newLineageBook(dir, workspace string, now func() time.Time) *lineageBook {
@@ -127,12 +126,14 @@ func (b *lineageBook) path() string { return filepath.Join(b.dir, lineageFile) }
 
 // load reads the file; a missing one is an empty lineage.
 func (b *lineageBook) load(has func(id string) bool) lineage {
-	return readLineage(b.path(), b.workspace, has)
+	l := readLineage(b.path(), b.workspace, has)
+	b.before = l.woke
+	return l
 }
 
 func readLineage(path, workspace string, has func(string) bool) lineage {
 	data, err := disk.ReadRegular(path, maxBook)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil && absent(err) {
 		return lineage{steps: map[string]string{}}
 	}
 	if err != nil {
@@ -141,11 +142,11 @@ func readLineage(path, workspace string, has func(string) bool) lineage {
 	return parseLineage(data, workspace, has)
 }
 
-// wake counts this run and returns which wake it is.
+// wake counts this run and returns which wake it is, also when that could not be written; it then goes with the next
+// write. kept is where an unusable file was put.
 func (b *lineageBook) wake(ctx context.Context) (woke int, kept string, err error) {
-	kept, err = b.update(ctx, func(l *lineage) {
-		b.woke = l.woke + 1
-	})
+	b.woke = b.before + 1
+	kept, err = b.update(ctx, func(l lineage) { b.woke = l.woke + 1 })
 	return b.woke, kept, err
 }
 
@@ -156,31 +157,22 @@ func (b *lineageBook) remember(ctx context.Context, step, id string) (kept strin
 		b.order = append(b.order, step)
 	}
 	b.mine[step] = id
-	return b.update(ctx, func(*lineage) {})
+	return b.update(ctx, func(lineage) {})
 }
 
-func (b *lineageBook) update(ctx context.Context, change func(*lineage)) (kept string, err error) {
-	if err := disk.PrivateDir(b.dir); err != nil {
-		change(&lineage{})
-		return "", err
-	}
+// update writes what this process knows. look sees what the file held until now.
+func (b *lineageBook) update(ctx context.Context, look func(lineage)) (kept string, err error) {
 	alive := func(string) bool { return true } // dead ids of other steps are left as they are
-	err = disk.UpdateJSON(ctx, b.path(), func(old []byte) ([]byte, error) {
-		l := lineage{}
+	return updateBook(ctx, b.path(), b.now(), func(old []byte) ([]byte, error) {
+		var l lineage
 		if old != nil {
 			if l = parseLineage(old, b.workspace, alive); l.whole {
-				if kept, err = disk.Quarantine(b.path(), b.now()); err != nil {
-					return nil, err
-				}
+				return nil, errUnusable
 			}
 		}
-		change(&l)
+		look(l)
 		return b.merge(l)
 	})
-	if b.woke == 0 {
-		change(&lineage{}) // the file could not even be read: the count starts here
-	}
-	return kept, err
 }
 
 // merge lays this process's knowledge over the file's.
@@ -203,14 +195,4 @@ func (b *lineageBook) merge(l lineage) ([]byte, error) {
 		return nil, fmt.Errorf("encode lineage: %w", err)
 	}
 	return indent(data), nil
-}
-
-// sortedNames returns the keys of a map in order.
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
@@ -41,18 +39,11 @@ func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = append(m.rows, row)
-	if err := disk.PrivateDir(m.dir); err != nil {
-		return "", err
-	}
-	err = disk.UpdateJSON(ctx, m.path(), func(old []byte) ([]byte, error) {
-		others, ok := otherRows(old, m.run)
+	return updateBook(ctx, m.path(), m.now(), func(old []byte) ([]byte, error) {
+		all, ok := otherRows(old, m.run)
 		if !ok {
-			var err error
-			if kept, err = disk.Quarantine(m.path(), m.now()); err != nil {
-				return nil, err
-			}
+			return nil, errUnusable
 		}
-		all := others
 		for _, r := range m.rows {
 			raw, err := marshal(r)
 			if err != nil {
@@ -66,7 +57,6 @@ func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err er
 		}
 		return indent(data), nil
 	})
-	return kept, err
 }
 
 // otherRows returns the rows that other runs have written, byte for byte; false if the file is no manifest.
@@ -98,15 +88,15 @@ func otherRows(data []byte, run string) ([]json.RawMessage, bool) {
 // cannot be read are left out. It writes nothing.
 func ReadManifest(runDir string) ([]StepResult, error) {
 	data, err := disk.ReadRegular(filepath.Join(runDir, manifestFile), maxBook)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil && absent(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read manifest: %w", err)
 	}
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
-		return nil, fmt.Errorf("read %s: %w", manifestFile, err)
+		return nil, fmt.Errorf("read manifest: %w", err)
 	}
 	rows := make([]StepResult, 0, len(raws))
 	for _, raw := range raws {

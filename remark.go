@@ -2,8 +2,12 @@ package flower
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,54 +21,92 @@ import (
 // conversation; and in the goal, which is derived again, so that it is judged. The store's inbox is the durable record
 // from which the other places are filled: a process that dies half way leaves the rest to the next one.
 
-// keepRemark makes a remark durable.
+// keepRemark makes a remark durable. One that waits already, because the process that took it died, is not kept twice.
+// The goal is derived again even if the brief holds the same words: they may have come while the agent worked, after
+// the goal was set.
 func (rt *Runtime) keepRemark(ctx context.Context, text string) error {
+	if err := rt.retire(workbench.Goal); err != nil {
+		return fmt.Errorf("put the old goal aside: %w", err)
+	}
+	project := ProjectKey(rt.workspace)
+	waiting, err := rt.opts.Store.PendingNotes(ctx, project)
+	if err != nil {
+		return fmt.Errorf("read inbox: %w", err)
+	}
+	if slices.ContainsFunc(waiting, func(n agent.Note) bool { return n.Text == text }) {
+		return nil
+	}
 	note := agent.Note{ID: uuid.NewString(), Text: text, At: rt.opts.Now()}
-	if err := rt.opts.Store.AddNote(ctx, ProjectKey(rt.workspace), note); err != nil {
+	if err := rt.opts.Store.AddNote(ctx, project, note); err != nil {
 		return fmt.Errorf("keep what you said: %w", err)
 	}
 	return nil
 }
 
-// landRemarks brings every waiting remark into the brief that is not there yet. The goal goes first: without one, the
-// goal step runs, and a remark that is in the brief but not in the goal would never be judged.
-func (rt *Runtime) landRemarks(ctx context.Context) error {
+// landRemarks brings every waiting remark into the brief that is not there yet, under a heading. The goal goes first:
+// without one, the goal step runs, and a remark that is in the brief but not in the goal would never be judged.
+func (rt *Runtime) landRemarks(ctx context.Context, heading string) error {
 	notes, err := rt.opts.Store.PendingNotes(ctx, ProjectKey(rt.workspace))
 	if err != nil {
 		return fmt.Errorf("read inbox: %w", err)
 	}
 	for _, n := range notes {
-		old, there, err := rt.bench.ReadNote(workbench.Brief)
-		if err != nil || !there {
-			return err
+		landed := false
+		add := func(old string, there bool) (string, bool) {
+			if !there {
+				return "", false
+			}
+			file, changed := document.AppendToBrief(old, heading, n.At.Format(time.TimeOnly), n.Text)
+			landed = changed
+			return file, changed
 		}
-		if _, changed := document.AppendToBrief(old, additionAtWake, n.At.Format("15:04:05"), n.Text); !changed {
+		if old, there, err := rt.bench.ReadNote(workbench.Brief); err != nil {
+			return fmt.Errorf("read the brief: %w", err)
+		} else if _, changed := add(old, there); !changed {
 			continue
 		}
-		if err := rt.retireGoal(); err != nil {
+		if err := rt.retire(workbench.Goal); err != nil {
 			return fmt.Errorf("put the old goal aside: %w", err)
 		}
-		err = rt.bench.UpdateNote(workbench.Brief, func(old string, _ bool) (string, bool) {
-			return document.AppendToBrief(old, additionAtWake, n.At.Format("15:04:05"), n.Text)
-		})
-		if err != nil {
+		if err := rt.bench.UpdateNote(workbench.Brief, add); err != nil {
 			return fmt.Errorf("append to the brief: %w", err)
 		}
-		rt.emit(NoteTaken{Text: n.Text, InBrief: true})
+		if landed {
+			rt.emit(NoteTaken{Text: n.Text, InBrief: true})
+		}
 	}
 	return nil
 }
 
-// retireGoal moves the goal into the archive.
-func (rt *Runtime) retireGoal() error {
-	if _, there, err := rt.bench.ReadNote(workbench.Goal); err != nil || !there {
-		return err
+// retire moves a document into the archive, if there is one.
+func (rt *Runtime) retire(name string) error {
+	_, err := rt.archive(rt.bench.NotePath(name))
+	return err
+}
+
+// archive moves files together into a new directory of the archive and returns its path, "" if there was nothing to
+// move.
+func (rt *Runtime) archive(paths ...string) (string, error) {
+	var moves []disk.Move
+	for _, path := range paths {
+		if disk.Exists(path) {
+			moves = append(moves, disk.Move{From: path})
+		}
+	}
+	if len(moves) == 0 {
+		return "", nil
 	}
 	dir, err := rt.bench.ArchiveDir(rt.opts.Now())
 	if err != nil {
-		return err
+		return "", err
 	}
-	return disk.MoveAll([]disk.Move{{From: rt.bench.NotePath(workbench.Goal), To: dir + "/" + workbench.Goal}})
+	for i, m := range moves {
+		moves[i].To = filepath.Join(dir, filepath.Base(m.From))
+	}
+	if err := disk.MoveAll(moves); err != nil {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	return dir, nil
 }
 
 func (rt *Runtime) hasRemarks() bool {
@@ -76,34 +118,26 @@ func (rt *Runtime) hasRemarks() bool {
 // together into .flower/notes/archive/<time>/, or none of them does. Remarks nobody has read go with them. The store
 // keeps its sessions. It returns the archive's directory, "" if there was nothing to move.
 func (rt *Runtime) Archive(ctx context.Context) (string, error) {
-	wake := WakeState(rt.workspace, rt.opts.RunDir)
-	var moves []disk.Move
-	for _, path := range []string{rt.opts.RunDir + "/" + lineageFile, wake.Brief, wake.Goal} {
-		if path != "" && disk.Exists(path) {
-			moves = append(moves, disk.Move{From: path})
-		}
-	}
-	if len(moves) == 0 {
-		return "", nil
-	}
-	dir, err := rt.bench.ArchiveDir(rt.opts.Now())
+	lineage := filepath.Join(rt.opts.RunDir, lineageFile)
+	dir, err := rt.archive(lineage, rt.bench.NotePath(workbench.Brief), rt.bench.NotePath(workbench.Goal))
 	if err != nil {
-		return "", fmt.Errorf("make archive: %w", err)
-	}
-	for i := range moves {
-		name := moves[i].From[strings.LastIndexByte(moves[i].From, '/')+1:]
-		moves[i].To = dir + "/" + name
-	}
-	if err := disk.MoveAll(moves); err != nil {
 		return "", fmt.Errorf("archive: %w", err)
 	}
-	notes, err := rt.opts.Store.PendingNotes(ctx, ProjectKey(rt.workspace))
+	project := ProjectKey(rt.workspace)
+	notes, err := rt.opts.Store.PendingNotes(ctx, project)
 	if err != nil {
 		return dir, fmt.Errorf("read inbox: %w", err)
 	}
+	if err := rt.opts.Store.MarkDelivered(ctx, project, noteIDs(notes)); err != nil {
+		return dir, fmt.Errorf("empty inbox: %w", err)
+	}
+	return dir, nil
+}
+
+func noteIDs(notes []agent.Note) []string {
 	ids := make([]string, len(notes))
 	for i, n := range notes {
 		ids[i] = n.ID
 	}
-	return dir, rt.opts.Store.MarkDelivered(ctx, ProjectKey(rt.workspace), ids)
+	return ids
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"strings"
 	"time"
 
 	"flower/transcript"
@@ -143,5 +142,3 @@ func orEmpty(s []string) []string {
 	}
 	return s
 }
-
-func containsAny(s, chars string) bool { return strings.ContainsAny(s, chars) }

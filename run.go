@@ -7,7 +7,8 @@ import (
 )
 
 // Run works through the steps on rt and returns how it went, also when it failed: the outcome is never nil. Errors:
-// *StepError around what stopped a step (*Abort if its gate did), ErrInterrupted, ctx's cause.
+// *StepError around what stopped a step (*Abort if its gate did, ErrInterrupted, ctx's cause), what Begin returned, a
+// mistake in the workflow, or a store that cannot be read.
 func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
 	r := &runner{
 		workflow: w, rt: rt, book: newLineageBook(rt.opts.RunDir, rt.workspace, rt.opts.Now),
@@ -15,17 +16,17 @@ func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
 			Runtime: rt, Woke: 1, Sessions: make(map[string]string),
 			Results: make(map[string]StepResult), Values: make(map[string]any),
 		},
-		inherited: make(map[string]bool),
+		inherited: make(map[string]bool), refused: make(map[string]refusal),
 	}
+	before := len(rt.rows())
 	err := w.check()
 	if err == nil {
 		err = r.run(ctx)
 	}
 	cost, unpriced := rt.Spent()
-	rt.mu.Lock()
-	results := append([]StepResult(nil), rt.results...)
-	rt.mu.Unlock()
-	return &Outcome{Woke: r.state.Woke, Sessions: r.state.Sessions, Results: results, CostUSD: cost, Unpriced: unpriced}, err
+	return &Outcome{
+		Woke: r.state.Woke, Sessions: r.state.Sessions, Results: rt.rows()[before:], CostUSD: cost, Unpriced: unpriced,
+	}, err
 }
 
 // runner is one pass over a workflow's steps. One goroutine owns it.
@@ -34,11 +35,13 @@ type runner struct {
 	rt        *Runtime
 	book      *lineageBook
 	state     *State
-	inherited map[string]bool // steps whose session comes from an earlier run
+	inherited map[string]bool    // steps whose session comes from an earlier run
+	refused   map[string]refusal // steps whose session does, and cannot be used
 }
 
 func (r *runner) run(ctx context.Context) error {
-	if err := r.wake(ctx); err != nil {
+	misfit, err := r.remember(ctx)
+	if err != nil {
 		return err
 	}
 	r.rt.emit(WorkflowStarted{Run: r.rt.opts.RunID, Woke: r.state.Woke, Steps: len(r.workflow.Steps)})
@@ -47,7 +50,11 @@ func (r *runner) run(ctx context.Context) error {
 			return err
 		}
 	}
+	r.count(ctx, misfit)
 	for i := range r.workflow.Steps {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := r.step(ctx, i); err != nil {
 			return err
 		}
@@ -55,33 +62,48 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// wake takes over what earlier runs have left and counts this one.
-func (r *runner) wake(ctx context.Context) error {
+// remember takes over what earlier runs have left. It returns what of the file as a whole does not fit.
+func (r *runner) remember(ctx context.Context) (misfit []refusal, err error) {
 	if r.workflow.Fresh {
-		return nil
+		return nil, nil
 	}
 	var lookup error
 	l := r.book.load(func(id string) bool {
-		_, ok, err := r.rt.find(ctx, id)
+		there, err := r.rt.HasSession(ctx, id)
 		if err != nil {
 			lookup = err
 		}
-		return ok
+		return there
 	})
 	if lookup != nil {
-		return lookup
+		return nil, lookup
 	}
 	for name, id := range l.steps {
 		r.state.Sessions[name] = id
 		r.inherited[name] = true
 	}
-	woke, kept, err := r.book.wake(context.WithoutCancel(ctx))
 	for _, refused := range l.refused {
-		r.rt.emit(NotContinued{Reason: refused.reason, Step: refused.step, Detail: refused.detail, Kept: kept})
+		if refused.step == "" {
+			misfit = append(misfit, refused)
+		} else {
+			r.refused[refused.step] = refused // said when the step begins, if it does
+		}
 	}
+	r.state.Woke = l.woke + 1
+	return misfit, nil
+}
+
+// count writes down that this run has begun.
+func (r *runner) count(ctx context.Context, misfit []refusal) {
+	if r.workflow.Fresh {
+		return
+	}
+	woke, kept, err := r.book.wake(context.WithoutCancel(ctx))
 	r.state.Woke = woke
+	for _, refused := range misfit {
+		r.rt.emit(NotContinued{Reason: refused.reason, Detail: refused.detail, Kept: kept})
+	}
 	r.rt.booksFailed(r.book.path(), err)
-	return nil
 }
 
 // step works through one step.
@@ -92,12 +114,17 @@ func (r *runner) step(ctx context.Context, i int) error {
 		r.rt.emit(StepSkipped{Name: s.Name, Index: i + 1, Total: total})
 		return nil
 	}
-	start, err := r.start(s)
-	if err != nil {
-		return &StepError{Step: s.Name, Err: err}
+	r.state.Round = 1
+	first, err := r.first(s)
+	continued := r.continues(s)
+	r.rt.emit(StepStarted{Name: s.Name, Index: i + 1, Total: total, Resumed: continued, Woke: r.state.Woke})
+	if refused, ok := r.refused[s.Name]; ok && s.ResumeFrom == "" {
+		r.rt.emit(NotContinued{Reason: refused.reason, Step: s.Name, Detail: refused.detail})
 	}
-	r.rt.emit(StepStarted{Name: s.Name, Index: i + 1, Total: total, Resumed: start.continued, Woke: r.state.Woke})
-	result, err := r.tries(ctx, s, start.attempt)
+	result := StepResult{Step: s.Name, Run: r.rt.opts.RunID}
+	if err == nil {
+		result, err = r.tries(ctx, s, first)
+	}
 	finished := StepFinished{Name: s.Name, OK: err == nil}
 	if err != nil {
 		finished.Reason = err.Error()
@@ -127,38 +154,34 @@ func (r *runner) keep(s *Step, result StepResult) {
 	r.state.Values[s.Name] = result.Text
 }
 
-// beginning is the first attempt at a step.
-type beginning struct {
-	attempt   Attempt
-	continued bool // in its own session of an earlier run
-}
+// continues says whether a step goes on in its own session of an earlier run.
+func (r *runner) continues(s *Step) bool { return s.ResumeFrom == "" && r.inherited[s.Name] }
 
-// start decides in which session a step begins and with which words.
-func (r *runner) start(s *Step) (beginning, error) {
-	b := beginning{attempt: Attempt{Step: s.Name, Label: s.Name, Agent: s.Agent, Index: s.Index, Inbox: s.Inbox, Fork: s.Fork}}
+// first is the attempt with which a step begins: in which session and with which words.
+func (r *runner) first(s *Step) (Attempt, error) {
+	a := Attempt{Step: s.Name, Label: s.Name, Agent: s.Agent, Index: s.Index, Inbox: s.Inbox, Fork: s.Fork}
 	switch {
 	case s.ResumeFrom != "":
 		id, ok := r.state.Sessions[s.ResumeFrom]
 		if !ok {
-			return b, fmt.Errorf("resume from step %s: it has no session", s.ResumeFrom)
+			return a, fmt.Errorf("resume from step %s: it has no session", s.ResumeFrom)
 		}
-		b.attempt.SessionID = id
-	case r.inherited[s.Name]:
-		b.attempt.SessionID, b.continued = r.state.Sessions[s.Name], true
+		a.SessionID = id
+	case r.continues(s):
+		a.SessionID = r.state.Sessions[s.Name]
+		if s.ResumePrompt != nil {
+			a.Prompt = s.ResumePrompt(r.state)
+		}
 	}
-	if b.continued && s.ResumePrompt != nil {
-		b.attempt.Prompt = s.ResumePrompt(r.state)
+	if a.Prompt == "" {
+		a.Prompt = s.Prompt(r.state)
 	}
-	if b.attempt.Prompt == "" {
-		b.attempt.Prompt = s.Prompt(r.state)
-	}
-	return b, nil
+	return a, nil
 }
 
 // tries runs a step's attempts: rounds in the same session while its gate sends it back, retries from scratch when it
 // fails.
 func (r *runner) tries(ctx context.Context, s *Step, a Attempt) (StepResult, error) {
-	r.state.Round = 1
 	retries := 0
 	for {
 		result, err := r.attempt(ctx, s, a)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,12 +57,12 @@ type Runtime struct {
 	meter     *agent.Meter
 
 	mu        sync.Mutex
-	cancel    context.CancelCauseFunc // of the attempt in flight
-	inFlight  *StepResult
+	cancel    context.CancelCauseFunc // of the engine that runs
+	inFlight  *StepResult             // row of the attempt in flight; its fields change under mu as long as it stands here
 	results   []StepResult
 	saidBooks map[string]bool
 
-	observing sync.Mutex
+	observing sync.Mutex // held while Observe runs
 }
 
 // ErrInterrupted ends an attempt that the person has interrupted.
@@ -83,6 +85,11 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 	workspace, err := ResolveWorkspace(opts.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("find workspace: %w", err)
+	}
+	if info, err := os.Stat(workspace); err != nil {
+		return nil, fmt.Errorf("find workspace: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("find workspace: %s is not a directory", workspace)
 	}
 	if opts.RunDir == "" {
 		opts.RunDir = DefaultRunDir
@@ -136,18 +143,26 @@ func (rt *Runtime) Interrupt() bool {
 	return true
 }
 
-// Rescue writes the attempt in flight to the manifest, marked as killed by a signal. It is for signal handlers: the
-// process is expected to end right after.
+// rescueWait bounds Rescue: whoever sent the signal does not wait for long.
+const rescueWait = 2 * time.Second
+
+// Rescue writes the attempt in flight to the manifest, marked as killed by a signal; the attempt then writes no row of
+// its own. It is for signal handlers: it tells no observer, and the process is expected to end right after.
 func (rt *Runtime) Rescue() {
 	rt.mu.Lock()
-	row := rt.inFlight
-	rt.inFlight = nil
-	rt.mu.Unlock()
-	if row == nil {
+	if rt.inFlight == nil {
+		rt.mu.Unlock()
 		return
 	}
-	row.Error, row.EndedAt = KilledBySignal, rt.opts.Now()
-	rt.book(context.Background(), *row)
+	row := *rt.inFlight
+	row.Errors = slices.Clone(row.Errors)
+	rt.inFlight = nil
+	row.OK, row.Error, row.EndedAt = false, KilledBySignal, rt.opts.Now()
+	rt.results = append(rt.results, row)
+	rt.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), rescueWait)
+	defer cancel()
+	_, _ = rt.manifest.add(ctx, row) // nobody is left to be told
 }
 
 // Attempt is one run of an agent for a step.
@@ -176,60 +191,61 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	if a.Label == "" {
 		a.Label = a.Step
 	}
-	row := StepResult{Step: a.Label, Run: rt.opts.RunID, StartedAt: rt.opts.Now(), Attempts: 1}
-	key, err := rt.session(ctx, a, &row)
+	row := &StepResult{Step: a.Label, Run: rt.opts.RunID, StartedAt: rt.opts.Now(), Attempts: 1}
+	rt.fly(row)
+	key, err := rt.session(ctx, a, row)
 	if err == nil {
-		rt.fly(&row)
 		if a.OnSession != nil {
 			a.OnSession(key.Session)
 		}
 		rt.emit(AttemptStarted{Step: a.Step, Label: a.Label, Agent: a.Agent.Name, SessionID: key.Session, Resumed: row.Resumed})
-		err = rt.attempts(ctx, a, key, &row)
+		err = rt.attempts(ctx, a, key, row)
 	}
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = context.Cause(ctx) // stores know only that they were stopped, not why
+	}
+	mine := rt.land() // from here on nobody else sees the row
 	row.EndedAt = rt.opts.Now()
 	row.OK, row.err = err == nil, err
 	if err != nil {
 		row.Error = err.Error()
 	}
 	if a.Annotate != nil {
-		a.Annotate(&row)
+		a.Annotate(row)
 	}
-	if rt.land() {
-		rt.book(context.WithoutCancel(ctx), row)
+	if mine {
+		rt.book(context.WithoutCancel(ctx), *row)
 	}
-	rt.emit(AttemptFinished{Result: row})
-	return row, err
+	rt.emit(AttemptFinished{Result: *row})
+	return *row, err
 }
 
-// session finds or names the session of an attempt.
+// session finds or names the session of an attempt and writes it into the row.
 func (rt *Runtime) session(ctx context.Context, a Attempt, row *StepResult) (agent.Key, error) {
-	fresh := agent.Key{Project: ProjectKey(rt.workspace)}
+	key := agent.Key{Project: ProjectKey(rt.workspace), Session: a.SessionID}
 	if a.SessionID == "" {
-		fresh.Session = rt.opts.NewID()
-		row.SessionID = fresh.Session
-		return fresh, nil
+		key.Session = rt.opts.NewID()
+		rt.edit(func() { row.SessionID = key.Session })
+		return key, nil
 	}
-	key, ok, err := rt.find(ctx, a.SessionID)
+	// A session whose id is known but that holds nothing yet was named by a process that died before it spoke.
+	old, there, err := rt.find(ctx, a.SessionID)
 	if err != nil {
 		return agent.Key{}, err
 	}
-	if !ok {
-		// A session whose id is known but that holds nothing yet was named by a process that died before it spoke.
-		fresh.Session = a.SessionID
-		key = fresh
-	}
-	row.Resumed = ok
-	if a.Fork {
-		if !ok {
-			return agent.Key{}, fmt.Errorf("fork session %s: it is not in the store", a.SessionID)
+	from := ""
+	switch {
+	case a.Fork && !there:
+		return agent.Key{}, fmt.Errorf("fork session %s: %w", a.SessionID, ErrNoSession)
+	case a.Fork:
+		key.Session, from = rt.opts.NewID(), a.SessionID
+		if err := rt.opts.Store.Fork(ctx, old, key); err != nil {
+			return agent.Key{}, err
 		}
-		fresh.Session = rt.opts.NewID()
-		if err := rt.opts.Store.Fork(ctx, key, fresh); err != nil {
-			return agent.Key{}, fmt.Errorf("fork session %s: %w", a.SessionID, err)
-		}
-		row.ResumedFrom, key = a.SessionID, fresh
+	case there:
+		key = old
 	}
-	row.SessionID = key.Session
+	rt.edit(func() { row.SessionID, row.Resumed, row.ResumedFrom = key.Session, there, from })
 	return key, nil
 }
 
@@ -256,7 +272,7 @@ func (rt *Runtime) HasSession(ctx context.Context, id string) (bool, error) {
 
 // attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
 func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult) error {
-	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, Meter: rt.meter}
+	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: uuid.NewString(), Meter: rt.meter}
 	if a.Index && !row.Resumed {
 		req.Prompt = rt.withIndex(req.Prompt)
 	}
@@ -264,28 +280,51 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 		req.Inbox = rt.opts.Human
 	}
 	for {
-		err := rt.once(ctx, a.Label, req, row)
+		interrupted, err := rt.once(ctx, a.Label, req, row)
+		if !interrupted {
+			if err == nil {
+				return nil
+			}
+			if isOverflow(err) {
+				err = fmt.Errorf("the context window is full: %w", err)
+			}
+			if ctx.Err() == nil {
+				rt.edit(func() { row.Errors = append(row.Errors, err.Error()) })
+			}
+			return err
+		}
+		rt.emit(Interrupted{Label: a.Label})
+		if rt.opts.OnInterrupt == nil {
+			return ErrInterrupted
+		}
+		remark, goOn := rt.opts.OnInterrupt(ctx)
 		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, ErrInterrupted) && ctx.Err() == nil:
-			rt.emit(Interrupted{Label: a.Label})
-			if rt.opts.OnInterrupt == nil {
-				return ErrInterrupted
-			}
-			remark, goOn := rt.opts.OnInterrupt(ctx)
-			if !goOn {
-				return ErrInterrupted
-			}
-			// No attempt is used up: the person wanted a word, the session goes on.
-			req.Prompt, req.Abandon = rt.text("interrupted", map[string]any{"Remark": remark}), true
-		case isOverflow(err):
-			return fmt.Errorf("the context window is full: %w", err)
-		default:
-			row.Errors = append(row.Errors, err.Error())
+		case !goOn:
+			return ErrInterrupted
+		case err == nil && remark == "":
+			return nil // the interrupt came too late to stop anything
+		}
+		// No attempt is used up: the person wanted a word, the session goes on.
+		if req, err = rt.afterInterrupt(ctx, req, remark); err != nil {
 			return err
 		}
 	}
+}
+
+// afterInterrupt is the request with which an interrupted session goes on. A prompt that the interrupt has kept from
+// being stored is in it: the agent has never seen it.
+func (rt *Runtime) afterInterrupt(ctx context.Context, req agent.Request, remark string) (agent.Request, error) {
+	words := rt.text("interrupted", map[string]any{"Remark": remark})
+	lines, err := rt.opts.Store.Load(ctx, req.Key)
+	if err != nil {
+		return req, fmt.Errorf("load session %s: %w", req.Key.Session, err)
+	}
+	entries, _ := transcript.ParseHistory(lines)
+	if !slices.ContainsFunc(entries, func(e transcript.Entry) bool { return e.UUID == req.PromptID }) {
+		words = req.Prompt + "\n\n" + words
+	}
+	req.Prompt, req.PromptID, req.Abandon = words, uuid.NewString(), true
+	return req, nil
 }
 
 func isOverflow(err error) bool {
@@ -293,34 +332,31 @@ func isOverflow(err error) bool {
 	return errors.As(err, &m) && m.Kind == agent.Overflow
 }
 
-// once runs the engine once and adds what it did to the row.
-func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, row *StepResult) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+// once runs the engine once and adds what it did to the row. interrupted says that Interrupt was called meanwhile, also
+// when the agent was done by then.
+func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, row *StepResult) (interrupted bool, err error) {
+	running, cancel := context.WithCancelCause(ctx)
 	rt.mu.Lock()
 	rt.cancel = cancel
 	rt.mu.Unlock()
-	defer func() {
-		rt.mu.Lock()
-		rt.cancel = nil
-		rt.mu.Unlock()
-		cancel(nil)
-	}()
-	var failed error
-	for ev, err := range rt.opts.Engine.Run(ctx, req) {
-		if err != nil {
-			failed = err
+	for ev, failed := range rt.opts.Engine.Run(running, req) {
+		if failed != nil {
+			err = failed
 			continue
 		}
-		rt.note(label, ev, row)
+		rt.edit(func() { note(ev, row) })
 		rt.emit(AgentEvent{Label: label, Event: ev})
 	}
-	return failed
+	rt.mu.Lock()
+	rt.cancel = nil
+	rt.mu.Unlock()
+	interrupted = ctx.Err() == nil && errors.Is(context.Cause(running), ErrInterrupted)
+	cancel(nil)
+	return interrupted, err
 }
 
 // note keeps of an event what belongs into the row.
-func (rt *Runtime) note(label string, ev agent.Event, row *StepResult) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
+func note(ev agent.Event, row *StepResult) {
 	switch ev := ev.(type) {
 	case agent.Progress:
 		r, ok := ev.Delta.(agent.Retrying)
@@ -355,6 +391,13 @@ func (rt *Runtime) withIndex(prompt string) string {
 	return rt.text("index", map[string]any{"Index": index}) + "\n\n" + prompt
 }
 
+// edit changes the row in flight.
+func (rt *Runtime) edit(change func()) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	change()
+}
+
 // fly makes the row known to Rescue; land takes it back and says whether it was still there.
 func (rt *Runtime) fly(row *StepResult) {
 	rt.mu.Lock()
@@ -370,6 +413,13 @@ func (rt *Runtime) land() bool {
 	}
 	rt.inFlight = nil
 	return true
+}
+
+// rows are the rows written so far.
+func (rt *Runtime) rows() []StepResult {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return slices.Clone(rt.results)
 }
 
 // book writes a row.

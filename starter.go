@@ -17,12 +17,6 @@ const (
 	StepWork    = "干活"
 )
 
-// Headings under which remarks are appended to the brief; part of the file format.
-const (
-	additionAtWake       = "唤醒时追加"
-	additionWhileRunning = "运行中补充"
-)
-
 // DefaultRounds is how many rounds of work a run may take.
 const DefaultRounds = 3
 
@@ -38,7 +32,7 @@ type StarterOptions struct {
 	ClarifyOnly bool
 	// NoGoal leaves out the goal and its judge.
 	NoGoal bool
-	// Rounds of work at most in this run; 0 is DefaultRounds.
+	// Rounds of work at most in this run; 0 is DefaultRounds. Every run counts anew.
 	Rounds int
 	// JudgeCanRun lets goal setter and judge run commands.
 	JudgeCanRun bool
@@ -69,6 +63,15 @@ func Starter(opts StarterOptions) *Workflow {
 
 type starter struct{ StarterOptions }
 
+// sections names a document's sections for the one who has to write them.
+func (s *starter) sections(keys []string) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = s.say("section."+key, nil)
+	}
+	return strings.Join(names, ", ")
+}
+
 func (s *starter) say(name string, data map[string]any) string { return say(s.Lang, name, data) }
 
 // begin lands what the person said at wake, and what an earlier process took but could not land.
@@ -85,7 +88,7 @@ func (s *starter) begin(ctx context.Context, st *State) error {
 			return err
 		}
 	}
-	return rt.landRemarks(ctx)
+	return rt.landRemarks(ctx, document.AddedAtWake)
 }
 
 // clarify asks the person until the brief is complete.
@@ -100,14 +103,15 @@ func (s *starter) clarify() Step {
 		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
 			brief := document.ParseBrief(r.Text)
 			if missing := brief.Missing(); len(missing) > 0 {
-				return Reject(strings.Join(missing, ", ")), nil
+				return Reject(s.sections(missing)), nil
 			}
 			path, err := st.Runtime.freeze(workbench.Brief, brief.Markdown())
 			if err != nil {
 				return Decision{}, err
 			}
 			st.Runtime.emit(BriefFrozen{Path: path, Brief: brief})
-			return Accept(), nil
+			// What the person said during clarification had no brief to go into until now.
+			return Accept(), st.Runtime.landRemarks(ctx, document.AddedRunning)
 		},
 		OnReject: func(st *State, d Decision) string {
 			if st.Round >= maxDocumentRounds {
@@ -126,10 +130,10 @@ func (s *starter) goal() Step {
 		Prompt: func(st *State) string {
 			return s.say("goal.start", map[string]any{"Brief": readBrief(st.Runtime).PromptBlock(), "Again": st.Sessions[StepGoal] != ""})
 		},
-		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
+		Gate: func(_ context.Context, st *State, r StepResult) (Decision, error) {
 			goal := document.ParseGoal(r.Text)
 			if missing := goal.Missing(); len(missing) > 0 {
-				return Reject(strings.Join(missing, ", ")), nil
+				return Reject(s.sections(missing)), nil
 			}
 			path, err := st.Runtime.freeze(workbench.Goal, goal.Markdown())
 			if err != nil {
@@ -184,10 +188,14 @@ func readGoal(rt *Runtime) document.Goal {
 	return document.ParseGoal(text)
 }
 
-// freeze writes a document and returns its path.
+// freeze writes a document and returns its path. What is in its place, an unfinished document for instance, goes into
+// the archive.
 func (rt *Runtime) freeze(name, text string) (string, error) {
 	if err := rt.bench.Create(); err != nil {
-		return "", fmt.Errorf("make workbench: %w", err)
+		return "", err
+	}
+	if err := rt.retire(name); err != nil {
+		return "", fmt.Errorf("put the old %s aside: %w", name, err)
 	}
 	if err := rt.bench.WriteNote(name, text); err != nil {
 		return "", fmt.Errorf("freeze %s: %w", name, err)

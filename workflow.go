@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"flower/agent"
 	"flower/document"
@@ -13,7 +15,8 @@ import (
 // run in the same workspace and run directory has begun. A Workflow is not changed by running it.
 type Workflow struct {
 	Steps []Step
-	// Begin runs before the first step; an error ends the run. Nil does nothing.
+	// Begin runs before the first step, with the sessions of earlier runs in State; an error ends the run, which then
+	// does not count as a wake. Nil does nothing.
 	Begin func(context.Context, *State) error
 	// Fresh starts every step in a new session and leaves lineage alone.
 	Fresh bool
@@ -44,7 +47,8 @@ type Step struct {
 	// OnReject makes the text with which a rejected result is sent back into the same session. Nil, or an empty text,
 	// makes the rejection a failure.
 	OnReject func(*State, Decision) string
-	// Retries is how often a failed step is started again from scratch. Default 0.
+	// Retries is how often a failed step is started again from scratch: with Prompt, in a new session or as ResumeFrom
+	// says. Default 0.
 	Retries int
 	// OnFail says what a failed step means for the rest. Default Stop.
 	OnFail OnFail
@@ -81,6 +85,8 @@ type Decision struct {
 	Pass    bool
 	Reason  string            // why not
 	Verdict *document.Verdict // of a judge, if there was one
+
+	next string // of the goal guard: what the next round is told
 }
 
 // Accept passes a result.
@@ -147,8 +153,10 @@ func (w *Workflow) check() error {
 		switch {
 		case s.Name == "":
 			return fmt.Errorf("step %d has no name", i+1)
-		case containsAny(s.Name, "#·\x00\n"):
+		case strings.ContainsAny(s.Name, "#·\x00\r\n"):
 			return fmt.Errorf("step %q: a name holds no #, no · and no line break", s.Name)
+		case !utf8.ValidString(s.Name):
+			return fmt.Errorf("step %q: a name is valid UTF-8", s.Name)
 		case seen[s.Name]:
 			return fmt.Errorf("step %q is there twice", s.Name)
 		case s.Prompt == nil:
