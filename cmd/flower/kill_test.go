@@ -224,7 +224,7 @@ func (k *kill) start(ask ...string) (*exec.Cmd, io.WriteCloser, io.Reader) {
 		k.Fatal(err)
 	}
 	in.Close()
-	watchdog := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	watchdog := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	k.Cleanup(func() { watchdog.Stop(); out.Close() })
 	return cmd, stdin, out
 }
@@ -313,6 +313,7 @@ func (k *kill) untilKilled() {
 // toTheEnd starts the program again and lets it finish.
 func (k *kill) toTheEnd() {
 	cmd, stdin, out := k.start()
+	fmt.Fprintln(stdin) // not a terminal: the first line would be a remark, and there is none
 	k.converse(out, stdin)
 	if err := cmd.Wait(); err != nil {
 		k.Fatalf("the second process: %v\n%s", err, k.printed())
