@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -17,6 +21,9 @@ import (
 const (
 	unknownOutcome = "The outcome of this call is unknown: the program was stopped while it ran. It may have taken effect, wholly or in part. Look at the present state before you do it again."
 	interrupted    = "Interrupted by the person before it was done. This is no fault of the tool: nothing needs to be investigated."
+	stopped        = "Stopped before it was done, because the whole run was stopped. This is no fault of the tool, but it may have taken effect in part: look at the present state before you do it again."
+	neverBegan     = "Not run: the run was stopped before this call began."
+	notComplete    = "Not run: the answer that contains this call is not complete."
 	noOutput       = "(no output)"
 )
 
@@ -62,13 +69,37 @@ func (c *conversation) bind() ([]ToolSpec, error) {
 	return specs, nil
 }
 
+// badInput is the one member of the input of a call that was no JSON object; its value is what the model wrote. The API
+// takes nothing else when the call is sent back, and an empty object would pass for a call without arguments. A client
+// that cannot read an input hands it over in the same form.
+const badInput = "unreadable_json"
+
+// unreadable is the input that stands for one that is no JSON object.
+func unreadable(input json.RawMessage) json.RawMessage {
+	raw, _ := json.Marshal(map[string]string{badInput: inputText(input)}) // strings always encode
+	return raw
+}
+
+// unread is what the model wrote if the input stands for one that could not be read.
+func unread(input json.RawMessage) (written string, is bool) {
+	var v map[string]json.RawMessage
+	if !bytes.Contains(input, []byte(badInput)) || json.Unmarshal(input, &v) != nil || len(v) != 1 {
+		return "", false
+	}
+	return written, json.Unmarshal(v[badInput], &written) == nil
+}
+
 // outcome is how one call ended; err ends the run.
 type outcome struct {
 	index  int
 	result ToolResult
-	open   bool // cut off, and can be run again: it stays without a result
+	open   bool          // cut off, and can be run again: it stays without a result
+	ran    bool          // a tool was asked
+	took   time.Duration // by the tool
 	err    error
 }
+
+var errToolLeft = errors.New("a tool has ended its goroutine")
 
 // settle runs calls, a bounded number at once, and commits each result as soon as it is there, so that a finished call
 // keeps its result when the program is killed beside a running one. The model is told the results in call order. Calls
@@ -89,9 +120,9 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 			defer running.Done()
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			o := c.perform(runCtx, call, fresh)
-			o.index = i
-			outcomes <- o
+			o := outcome{err: errToolLeft}
+			defer func() { o.index = i; outcomes <- o }()
+			o = c.perform(runCtx, call, fresh)
 		}()
 	}
 	go func() { running.Wait(); close(outcomes) }()
@@ -110,10 +141,13 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 			fail(o.err)
 		case o.open:
 		default:
-			if err := c.store(ctx, calls[o.index], o.result); err != nil {
-				fail(err)
-			}
+			call := calls[o.index]
 			results[o.index] = o.result
+			if err := c.store(ctx, call, o.result); err != nil {
+				fail(err)
+			} else if o.ran {
+				c.emit(ToolFinished{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input, Result: o.result, Elapsed: o.took})
+			}
 		}
 	}
 	if failed == nil && ctx.Err() != nil {
@@ -161,43 +195,52 @@ func (c *conversation) tell(calls []transcript.Block, results []ToolResult) {
 // perform runs one call and says how it ended.
 func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh bool) outcome {
 	tool, known := c.tools[call.Name]
-	if !fresh && (c.abandon || known && !tool.Again) {
-		if c.abandon {
-			return outcome{result: ErrorResult(interrupted)}
-		}
+	switch {
+	case !fresh && c.abandon:
+		return outcome{result: ErrorResult(interrupted)}
+	case !fresh && !tool.Again && (known || c.offers(call.Name)):
 		return outcome{result: ErrorResult(unknownOutcome)}
-	}
-	if ctx.Err() != nil { // not started
-		if known && tool.Again {
-			return outcome{open: true}
-		}
-		return outcome{result: ErrorResult("Not run: the run was stopped before this call began.")}
-	}
-	if !known {
+	case ctx.Err() != nil && known && tool.Again: // not started
+		return outcome{open: true}
+	case ctx.Err() != nil:
+		return outcome{result: ErrorResult(neverBegan)}
+	case !known:
 		return outcome{result: DeniedResult(fmt.Sprintf("There is no tool %q here; that is intended. Use one of the tools you were given.", call.Name))}
 	}
-	if input, bad := c.unreadable[call.ID]; bad {
-		return outcome{result: ErrorResult(fmt.Sprintf("The input of this call is not a JSON object. You sent: %s", inputText(input)))}
+	if written, is := unread(call.Input); is {
+		return outcome{result: ErrorResult("The input of this call is not a JSON object. You sent: " + written)}
 	}
 	if err := checkInput(tool.schema, call.Input); err != nil {
 		return outcome{result: ErrorResult(fmt.Sprintf("The input does not fit the tool %s: %v. You sent: %s", call.Name, err, inputText(call.Input)))}
 	}
 	c.emit(ToolStarted{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input})
 	began := c.engine.opts.Now()
-	result, err := tool.Run(ctx, Call{ID: call.ID, Name: call.Name, Input: call.Input, Key: c.key})
+	result, err := runTool(ctx, tool.Run, Call{ID: call.ID, Name: call.Name, Input: call.Input, Key: c.key})
 	switch {
 	case ctx.Err() != nil && tool.Again && (err != nil || result.IsError || len(result.Content) == 0):
 		return outcome{open: true}
 	case ctx.Err() != nil && err != nil:
-		result = ErrorResult(interrupted)
+		result = ErrorResult(stopped)
 	case err != nil:
 		return outcome{err: err}
 	}
-	c.emit(ToolFinished{
-		Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input, Result: result,
-		Elapsed: c.engine.opts.Now().Sub(began).Round(time.Millisecond),
-	})
-	return outcome{result: result}
+	return outcome{result: result, ran: true, took: c.engine.opts.Now().Sub(began).Round(time.Millisecond)}
+}
+
+// offers says whether the session's requests offer a tool of this name, whether or not there still is one.
+func (c *conversation) offers(name string) bool {
+	return slices.ContainsFunc(c.prefix.Tools, func(t ToolSpec) bool { return t.Name == name })
+}
+
+// runTool makes a crash of a tool a result: one broken tool must not take down the work of all others.
+func runTool(ctx context.Context, run Handler, call Call) (r ToolResult, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r, err = ErrorResult(fmt.Sprintf("The tool %s crashed; this is a fault of the tool. What it has done so far is not known: look before you go on.", call.Name)), nil
+			r.Display = inputText([]byte(fmt.Sprintf("%s crashed: %v", call.Name, v)))
+		}
+	}()
+	return run(ctx, call)
 }
 
 // isObject says whether input is one JSON object.
@@ -225,12 +268,15 @@ func (c *conversation) store(ctx context.Context, call transcript.Block, r ToolR
 	return c.commit(ctx, c.engine.opts.NewID(), m, denial)
 }
 
-// resultBlock is a result as the API takes it: never empty, no blank text.
+// resultBlock is a result as the API takes it: never empty, no blank text, valid UTF-8.
 func resultBlock(call transcript.Block, r ToolResult) transcript.Block {
 	content := make([]transcript.Block, 0, len(r.Content))
 	for _, b := range r.Content {
-		if b.Type == transcript.TypeText && len(bytes.TrimSpace([]byte(b.Text))) == 0 {
+		if b.Type == "" || b.Type == transcript.TypeText && strings.TrimSpace(b.Text) == "" {
 			continue
+		}
+		if b.Type == transcript.TypeText && !utf8.ValidString(b.Text) {
+			b = transcript.Text(strings.ToValidUTF8(b.Text, "\uFFFD"))
 		}
 		content = append(content, b)
 	}

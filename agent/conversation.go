@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,10 +32,9 @@ type conversation struct {
 	known    map[string]bool      // uuids of user entries the session holds
 	lastMark Mark                 // end of the request before
 	hasMark  bool
-	// unreadable holds the inputs of the last answer's calls that were no JSON objects, by call id.
-	unreadable map[string]json.RawMessage
-	refusal    string // what the endpoint said of the last answer, if it was a refusal
-	result     Result
+	callIDs  map[string]bool // of all calls so far
+	refusal  string          // what the endpoint said of the last answer, if it was a refusal
+	result   Result
 }
 
 func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
@@ -44,7 +42,8 @@ func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
 // run is the whole life of the conversation; it always emits Finished.
 func (c *conversation) run(ctx context.Context, prompt, promptID, title string) (Result, error) {
 	err := c.converse(ctx, prompt, promptID, title)
-	if err != nil && ctx.Err() != nil {
+	var lost *storeError
+	if err != nil && ctx.Err() != nil && !errors.As(err, &lost) {
 		err = context.Cause(ctx)
 	}
 	c.result.Usage, c.result.CostUSD, c.result.Unpriced = c.meter.Spent()
@@ -58,7 +57,12 @@ func (c *conversation) converse(ctx context.Context, prompt, promptID, title str
 		return err
 	}
 	c.emit(Started{Path: c.path, Key: c.key, Agent: c.spec.Name, Title: title, Resumed: c.result.Resumed, Report: report})
-	if err := c.settle(ctx, open); err != nil {
+	if truncated(c.result.StopReason) {
+		err = c.refuse(ctx, open)
+	} else {
+		err = c.settle(ctx, open)
+	}
+	if err != nil {
 		return err
 	}
 	if prompt != "" && !c.known[promptID] {
@@ -96,10 +100,14 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 			return nil, p.Report, fmt.Errorf("move a result out of session %s: %w", c.key.Session, err)
 		}
 	}
-	c.messages = p.Messages
-	c.known = make(map[string]bool)
+	c.messages, c.parent = p.Messages, p.Leaf
+	c.known, c.callIDs = make(map[string]bool), make(map[string]bool)
+	for _, m := range p.Messages {
+		for _, call := range m.ToolUses() {
+			c.callIDs[call.ID] = true
+		}
+	}
 	for _, e := range p.Entries {
-		c.parent = e.UUID
 		if e.Type == transcript.RoleUser {
 			c.known[e.UUID] = true
 		}
@@ -142,7 +150,7 @@ func lastText(messages []transcript.Message) string {
 // loop asks until the model is done.
 func (c *conversation) loop(ctx context.Context) error {
 	continued := 0
-	silent := false // the last answer said nothing at all
+	silent := false // the last answer said nothing that could be sent back
 	for {
 		said, err := c.deliver(ctx)
 		if err != nil {
@@ -151,7 +159,7 @@ func (c *conversation) loop(ctx context.Context) error {
 		if len(c.messages) == 0 {
 			return errors.New("run agent: a new session needs a prompt")
 		}
-		if silent && !said || c.messages[len(c.messages)-1].Role == transcript.RoleAssistant {
+		if silent && !said || c.spokeLast() {
 			done, err := c.afterAnswer(ctx)
 			if done || err != nil {
 				return err
@@ -161,22 +169,29 @@ func (c *conversation) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		silent = len(resp.Message.Content) == 0
-		if resp.Message.StopReason != StopMaxTokens {
+		stop := resp.Message.StopReason
+		silent = !c.spokeLast()
+		if stop != StopMaxTokens && !(silent && stop == StopPauseTurn) {
 			continued = 0
-			if err := c.settle(ctx, resp.Message.ToolUses()); err != nil {
-				return err
-			}
-			continue
+		} else if continued++; continued > maxContinuations {
+			return fmt.Errorf("run agent: the answer was cut off (%s) %d times in a row", stop, continued)
 		}
-		if continued++; continued > maxContinuations {
-			return fmt.Errorf("run agent: the answer was cut by the output limit %d times in a row", continued)
+		if stop == StopMaxTokens {
+			silent = false
+			err = c.refuseCut(ctx, resp.Message.ToolUses())
+		} else {
+			err = c.settle(ctx, resp.Message.ToolUses())
 		}
-		silent = false
-		if err := c.refuseCut(ctx, resp.Message.ToolUses()); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// spokeLast says whether the last message is the model's.
+func (c *conversation) spokeLast() bool {
+	n := len(c.messages)
+	return n > 0 && c.messages[n-1].Role == transcript.RoleAssistant
 }
 
 // afterAnswer decides what follows when the model has spoken last, in this process or before: nothing (done), or
@@ -213,7 +228,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Message.Content = c.readable(keepable(resp))
+	resp = c.acceptable(resp, req.Model)
 	// Spent is counted before the commit: a failing disk must not hide what the answer cost.
 	c.meter.Add(resp.Message.Usage, resp.CostUSD, resp.Unpriced)
 	c.result.Turns++
@@ -236,57 +251,72 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	return resp, nil
 }
 
-// keepable is what may be kept of an answer: calls of a refused or cut answer are not run, so they are not kept either,
-// except that a cut answer's complete calls get a result saying so; and an answer never ends in thinking, which the API
-// would refuse to read back.
-func keepable(resp *Response) []transcript.Block {
-	content := resp.Message.Content
-	switch resp.Message.StopReason {
-	case StopRefusal, StopContextWindow:
-		kept := make([]transcript.Block, 0, len(content))
-		for _, b := range content {
-			if b.Type != transcript.TypeToolUse {
-				kept = append(kept, b)
-			}
+// acceptable is a copy of an answer that can be stored and sent back, whatever the model made of it. Its message has an
+// id and a model, without which an entry does not say why the answer ended. Calls of a refused answer and of one cut by
+// the window are not run, so they are not kept either. Each call has a name, an object as input and an id of its own in
+// the session: what a call has led to (a subagent's work, a person's answer) is found by that id.
+func (c *conversation) acceptable(resp *Response, model string) *Response {
+	out := *resp
+	m := &out.Message
+	m.Role, m.Model = transcript.RoleAssistant, firstOf(m.Model, model)
+	if m.ID == "" {
+		m.ID = "msg_" + c.engine.opts.NewID()
+	}
+	m.Content = make([]transcript.Block, 0, len(resp.Message.Content))
+	for _, b := range resp.Message.Content {
+		switch {
+		case b.Type == "":
+			continue
+		case b.Type == transcript.TypeToolUse && (m.StopReason == StopRefusal || m.StopReason == StopContextWindow):
+			continue
+		case b.Type == transcript.TypeToolUse:
+			b = c.acceptableCall(b)
 		}
-		content = kept
+		m.Content = append(m.Content, b)
 	}
-	if n := len(content); n > 0 && content[n-1].IsThinking() && resp.Message.StopReason != StopPauseTurn {
-		content = append(content[:n:n], transcript.Text("(cut off here)"))
-	}
-	return content
+	return &out
 }
 
-// readable replaces inputs of calls that are no JSON objects, which the API would refuse to read back, by empty ones, and
-// remembers them: such a call is not run.
-func (c *conversation) readable(content []transcript.Block) []transcript.Block {
-	c.unreadable = nil
-	for i, b := range content {
-		if b.Type != transcript.TypeToolUse || isObject(b.Input) {
-			continue
-		}
-		if c.unreadable == nil {
-			c.unreadable = make(map[string]json.RawMessage)
-			content = append([]transcript.Block(nil), content...)
-		}
-		c.unreadable[b.ID] = b.Input
-		content[i] = transcript.ToolUse(b.ID, b.Name, nil)
+func (c *conversation) acceptableCall(b transcript.Block) transcript.Block {
+	id, name, input := b.ID, firstOf(b.Name, "unnamed"), b.Input
+	if id == "" || c.callIDs[id] {
+		id = "toolu_" + strings.ReplaceAll(c.engine.opts.NewID(), "-", "")
 	}
-	return content
+	if !isObject(input) {
+		input = unreadable(input)
+	}
+	c.callIDs[id] = true
+	if id == b.ID && name == b.Name && isObject(b.Input) {
+		return b // with all its bytes
+	}
+	return transcript.ToolUse(id, name, input)
+}
+
+// truncated says whether an answer that ended so is not complete: no call in it may be run.
+func truncated(stopReason string) bool {
+	return stopReason == StopMaxTokens || stopReason == StopRefusal || stopReason == StopContextWindow
 }
 
 // refuseCut answers an answer that the output limit has cut: its calls were not run, the rest is to follow.
 func (c *conversation) refuseCut(ctx context.Context, calls []transcript.Block) error {
 	const cut = "Your answer reached the output limit and was cut. Go on exactly where it stopped; if you were writing a long tool input, send it in smaller parts."
+	if err := c.refuse(ctx, calls); err != nil {
+		return err
+	}
+	return c.say(ctx, c.engine.opts.NewID(), cut)
+}
+
+// refuse gives calls of an answer that is not complete a result that says so.
+func (c *conversation) refuse(ctx context.Context, calls []transcript.Block) error {
 	results := make([]ToolResult, len(calls))
 	for i, call := range calls {
-		results[i] = ErrorResult("Not run: the answer that contains this call was cut by the output limit.")
+		results[i] = ErrorResult(notComplete)
 		if err := c.store(ctx, call, results[i]); err != nil {
 			return err
 		}
 	}
 	c.tell(calls, results)
-	return c.say(ctx, c.engine.opts.NewID(), cut)
+	return nil
 }
 
 // deliver hands over what the person said meanwhile; said is false if that was nothing.
@@ -322,6 +352,7 @@ func (c *conversation) say(ctx context.Context, id, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil // the API refuses blank text
 	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	m := transcript.Message{Role: transcript.RoleUser, Content: []transcript.Block{transcript.Text(text)}}
 	if err := c.commit(ctx, id, m, ""); err != nil {
 		return err
@@ -338,11 +369,23 @@ func (c *conversation) commit(ctx context.Context, id string, m transcript.Messa
 	entry := transcript.NewEntry(stamp, id, c.parent, o.Now(), m)
 	entry.ToolDenialKind = denial
 	if err := o.Log.Append(context.WithoutCancel(ctx), c.key, entry); err != nil {
-		return fmt.Errorf("store entry of session %s: %w", c.key.Session, err)
+		return &storeError{session: c.key.Session, err: err}
 	}
 	c.parent = id
 	return nil
 }
+
+// storeError is an entry that could not be stored. Unlike other failures it is reported even if the run was cancelled
+// at the same time: something that has happened is not written down.
+type storeError struct {
+	session string
+	err     error
+}
+
+func (e *storeError) Error() string {
+	return fmt.Sprintf("store entry of session %s: %v", e.session, e.err)
+}
+func (e *storeError) Unwrap() error { return e.err }
 
 func (c *conversation) checkLimits() error {
 	if n := c.spec.Limits.Turns; n > 0 && c.result.Turns >= n {
@@ -386,9 +429,9 @@ func firstOf(a, b string) string {
 }
 
 // inputText is a call's input for an error message, bounded.
-func inputText(input json.RawMessage) string {
+func inputText(input []byte) string {
 	const most = 200
-	s := []rune(string(input))
+	s := []rune(strings.ToValidUTF8(string(input[:min(len(input), 4*most+4)]), "\uFFFD"))
 	if len(s) > most {
 		return string(s[:most]) + "…"
 	}

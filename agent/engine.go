@@ -85,8 +85,12 @@ func New(opts Options) (*Engine, error) {
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
 		events := make(chan Event)
+		defer func() { // also when the loop's body panics
+			cancel()
+			for range events { // until the run has stopped
+			}
+		}()
 		failed := make(chan error, 1)
 		go func() {
 			defer close(events)
@@ -94,9 +98,6 @@ func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 		}()
 		for ev := range events {
 			if !yield(ev, nil) {
-				cancel()
-				for range events { // until the run has stopped
-				}
 				return
 			}
 		}

@@ -37,7 +37,8 @@ type Answered struct {
 	Total    float64 // cost of the run so far, subagents included
 }
 
-// ToolStarted: a call is about to run.
+// ToolStarted: a call is about to run. Calls that no tool is asked about (unknown tool, bad input) have no events; one
+// that is stopped and can be run again has no ToolFinished.
 type ToolStarted struct {
 	Path  string
 	ID    string
@@ -45,7 +46,7 @@ type ToolStarted struct {
 	Input json.RawMessage
 }
 
-// ToolFinished: a call has its result; it is committed with the results of its siblings.
+// ToolFinished: a call has its result, and it is committed.
 type ToolFinished struct {
 	Path    string
 	ID      string
