@@ -32,6 +32,7 @@ type world struct {
 	process  int
 	requests int
 	next     int                          // makes inputs of calls unique
+	cut      map[int]bool                 // inputs of calls in answers that are not complete
 	effects  map[int]int                  // how often the effect of a call happened, by its input
 	sent     map[string][]string          // by conversation: the blocks of the last request
 	reports  map[string]transcript.Report // by conversation: what its last load changed
@@ -175,6 +176,7 @@ func (w *world) answer(rnd *rand.Rand, who string) *agent.Response {
 	if stop == agent.StopToolUse || stop == agent.StopMaxTokens && rnd.IntN(2) == 0 || stop == agent.StopRefusal {
 		for range rnd.IntN(5) {
 			blocks = append(blocks, w.call(rnd, who))
+			w.cut[w.next] = stop != agent.StopToolUse
 		}
 	}
 	if rnd.IntN(8) == 0 {
@@ -229,6 +231,11 @@ func (w *world) tools() box {
 		if err := json.Unmarshal(c.Input, &in); err != nil {
 			w.t.Errorf("seed %d: input %s reached a tool", w.seed, c.Input)
 		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.cut[in.N] {
+			w.t.Errorf("seed %d: call %d of an answer that is not complete was run", w.seed, in.N)
+		}
 		return in.N
 	}
 	effect := func(c agent.Call) {
@@ -246,7 +253,10 @@ func (w *world) tools() box {
 		<-ctx.Done()
 	}
 	return box{
-		"look": tool("look", true, say("seen <&> \u2028 \xff")),
+		"look": tool("look", true, func(_ context.Context, c agent.Call) (agent.ToolResult, error) {
+			number(c)
+			return agent.TextResult("seen <&> \u2028 \xff"), nil
+		}),
 		"write": tool("write", false, func(_ context.Context, c agent.Call) (agent.ToolResult, error) {
 			effect(c)
 			return agent.ToolResult{Content: []transcript.Block{transcript.Text("written"), transcript.Text(" "), transcript.Image("image/png", "QQ==")}}, nil
@@ -456,7 +466,7 @@ func TestAnyRunGoesOn(t *testing.T) {
 					}
 				}()
 				w := &world{
-					t: t, seed: seed, store: store, effects: map[int]int{}, sent: map[string][]string{},
+					t: t, seed: seed, store: store, effects: map[int]int{}, cut: map[int]bool{}, sent: map[string][]string{},
 					reports: map[string]transcript.Report{}, prefixes: map[string]string{}, paths: map[string]string{}, first: map[string]int{},
 				}
 				w.run()
