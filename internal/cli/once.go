@@ -147,7 +147,8 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		return err
 	}
 	o.out.Line(strings.TrimRight(result.Text, "\n"))
-	print.block("== ", o.Say("once.closing", text.Data{
+	// On one line whatever the width: it is there to be copied.
+	o.err.Line("== " + o.Say("once.closing", text.Data{
 		"Cost": dollars(result.CostUSD, result.Unpriced), "Time": elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
 	}))
 	return nil

@@ -297,7 +297,7 @@ func (p *printer) judged(ev flower.Judged) {
 	}
 	line := p.Say("judged."+ev.Verdict.State.String(), text.Data{"Round": ev.Round, "Rounds": ev.Rounds})
 	if reason := oneLine(ev.Verdict.Reason); reason != "" {
-		line += ": " + reason
+		line = p.Say("judged.because", text.Data{"Verdict": line, "Reason": reason})
 	}
 	p.block(mark, line)
 	for _, f := range ev.Verdict.Failed {

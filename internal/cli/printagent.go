@@ -192,10 +192,8 @@ func resultText(r agent.ToolResult) string {
 // ended says in a few words how a call ended: what the tool itself says of it, if it does.
 func (p *printer) ended(ev agent.ToolFinished) string {
 	said := resultText(ev.Result)
-	if ev.Name == tools.Write || ev.Name == tools.Edit {
-		if added, removed := changes(ev.Result.Display); added+removed > 0 {
-			return fmt.Sprintf("+%d -%d", added, removed)
-		}
+	if !ev.Result.IsError && (ev.Name == tools.Write || ev.Name == tools.Edit) {
+		return p.changed(ev)
 	}
 	if status := lastLine(said); strings.HasPrefix(status, "[") && strings.HasSuffix(status, "]") {
 		return status[1 : len(status)-1]
@@ -210,6 +208,18 @@ func (p *printer) ended(ev agent.ToolFinished) string {
 	}
 	lines := strings.Count(strings.TrimSpace(said), "\n") + 1
 	return p.Say("lines", text.Data{"N": lines})
+}
+
+// changed says how much a file has changed; of a new one, how long it is.
+func (p *printer) changed(ev agent.ToolFinished) string {
+	if added, removed := changes(ev.Result.Display); added+removed > 0 {
+		return fmt.Sprintf("+%d -%d", added, removed)
+	}
+	var in struct {
+		Content string `json:"content"`
+	}
+	_ = json.Unmarshal(ev.Input, &in) // the tool has accepted it
+	return p.Say("lines", text.Data{"N": strings.Count(strings.TrimSuffix(in.Content, "\n"), "\n") + 1})
 }
 
 // changes counts the lines a diff adds and removes.

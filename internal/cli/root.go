@@ -83,29 +83,54 @@ func langs() string {
 	return strings.Join(names, ", ")
 }
 
-// finish gives every command what all have: errors of usage with the right code, and the table of exit codes in help.
+// finish gives every command what all have: help in the language of the interface with the table of exit codes, and
+// errors of usage with their code.
 func (a *app) finish(root *cobra.Command) {
-	var codes strings.Builder
-	for _, c := range exitCodes {
-		fmt.Fprintf(&codes, "  %-14s%s\n", c.codes, a.Say(c.id))
-	}
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + a.Say("exit.title") + "\n" + codes.String())
+	root.InitDefaultCompletionCmd(root.Name()) // which makes the command only if there are arguments
+	root.SetUsageTemplate(a.usageTemplate())
 	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "completion" {
+			c.Short = a.Say("cmd.completion")
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		c.InitDefaultHelpFlag()
+		c.InitDefaultVersionFlag()
+		for name, id := range map[string]string{"help": "flag.help", "version": "flag.version"} {
+			if f := c.Flags().Lookup(name); f != nil {
+				f.Usage = a.Say(id)
+			}
+		}
 		check := c.Args
 		c.Args = func(cmd *cobra.Command, args []string) error {
-			if check == nil {
+			if check == nil || check(cmd, args) == nil {
 				return nil
 			}
-			err := check(cmd, args)
-			if err != nil && len(args) > 0 {
-				err = errors.New(a.Say("error.words", text.Data{"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " ")}))
-			}
-			if err != nil {
-				return &usageError{err}
-			}
-			return nil
+			return &usageError{errors.New(a.Say("error.words", text.Data{
+				"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " "),
+			}))}
 		}
 	}
+}
+
+// usageTemplate is what help shows below its first lines.
+func (a *app) usageTemplate() string {
+	var codes strings.Builder
+	for _, c := range exitCodes {
+		fmt.Fprintf(&codes, "  %-15s%s\n", c.codes, a.Say(c.id))
+	}
+	return a.Say("usage.title") + `
+  {{.UseLine}}{{if .HasAvailableSubCommands}}
+
+` + a.Say("usage.commands") + `{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+` + a.Say("usage.flags") + `
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+` + a.Say("usage.global") + `
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+
+` + a.Say("exit.title") + "\n" + codes.String()
 }
 
 // versionCommand says which flower this is.

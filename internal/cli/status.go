@@ -100,13 +100,29 @@ func (s *status) documents(wake flower.Wake) {
 
 func (s *status) steps(wake flower.Wake) {
 	id := "status.steps"
-	for _, name := range slices.Sorted(maps.Keys(wake.Steps)) {
+	for _, name := range stepOrder(wake.Steps) {
 		s.field(id, s.p.stepName(name)+"  "+wake.Steps[name])
 		id = ""
 	}
 	if len(wake.Steps) == 0 {
 		s.field(id, s.Say("status.none"))
 	}
+}
+
+// stepOrder is the built-in steps in the order they run, then the others by name.
+func stepOrder(steps map[string]string) []string {
+	builtIn := []string{flower.StepClarify, flower.StepGoal, flower.StepWork}
+	order := slices.Sorted(maps.Keys(steps))
+	slices.SortStableFunc(order, func(a, b string) int {
+		place := func(name string) int {
+			if i := slices.Index(builtIn, name); i >= 0 {
+				return i
+			}
+			return len(builtIn)
+		}
+		return place(a) - place(b)
+	})
+	return order
 }
 
 // runs sums up the manifest.

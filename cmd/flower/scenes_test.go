@@ -1,0 +1,157 @@
+package main
+
+import (
+	"strings"
+
+	"flower/modeltest"
+)
+
+// scene is what an endpoint plays.
+type scene struct {
+	player func() modeltest.Player
+	allow  func(modeltest.Problem) bool // problems the scene is about
+}
+
+var scenes = map[string]scene{
+	// job: a question, a goal, two workers at once, "not yet", a second round, "achieved".
+	"job": {player: func() modeltest.Player { return job(judgeByFiles) }},
+	// unreachable: the same, but the judge gives up.
+	"unreachable": {player: func() modeltest.Player { return job(modeltest.Say(unreachable)) }},
+	// never: the judge is never content.
+	"never": {player: func() modeltest.Player { return job(modeltest.Say(notYet)) }},
+	// mute: the answers begin and never end.
+	"mute": {player: func() modeltest.Player {
+		return modeltest.Say("I begin to think about it.").Broken(modeltest.Inside("text"), modeltest.Silence)
+	}},
+	// slow: the work step's first answer never ends until it is asked again.
+	"slow": {player: slow},
+	// page: something in the way answers with a page.
+	"page": {player: func() modeltest.Player {
+		return modeltest.HTML(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
+	}},
+	// busy: overloaded once, then fine.
+	"busy": {player: func() modeltest.Player { return modeltest.Passing(job(judgeByFiles), modeltest.Overloaded()) }},
+	// strict: nobody's key is right.
+	"strict": {
+		player: func() modeltest.Player { return modeltest.Say("never sent") },
+		allow:  func(p modeltest.Problem) bool { return p.Kind == modeltest.KindAuth },
+	},
+	// one: a single agent that reads a file and tries to write one and to run a command.
+	"one": {player: one},
+	// sly: an answer full of control sequences and a key.
+	"sly": {player: func() modeltest.Player {
+		return modeltest.Say("\x1b[2J\x1b]0;owned\x07visible \x1b[8mtext\x1b[0m, key " + modeltest.DefaultKey)
+	}},
+}
+
+// input is a tool's input.
+type input = map[string]any
+
+const (
+	brief = `## Goal
+A greeting in a file.
+
+## Acceptance criteria
+- hello.txt greets
+
+## Boundaries
+none
+
+## Unknowns and assumptions
+none
+`
+	goal = `# Goal
+hello.txt and bye.txt are there.
+
+# Checklist
+- hello.txt is there
+- bye.txt is there
+- [cannot be verified here: no printer] it looks good on paper
+`
+	achieved    = "## Conclusion\nachieved\n\n## Reason\nBoth files are there.\n"
+	notYet      = "## Conclusion\nnot yet\n\n## Reason\nbye.txt is missing.\n\n## Failed\n- bye.txt is there\n"
+	unreachable = "## Conclusion\nunreachable\n\n## Reason\nThere is no printer.\n"
+)
+
+// judgeByFiles is a judge that looks.
+var judgeByFiles = modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+	looked := r.Answered("Glob")
+	switch {
+	case len(looked) == 0:
+		return modeltest.Answer(modeltest.Call("Glob", input{"pattern": "*.txt"}))
+	case strings.Contains(looked[0].Result.PlainText(), "bye.txt"):
+		return modeltest.Say(achieved)
+	}
+	return modeltest.Say(notYet)
+})
+
+// write hands a file out to a worker.
+func write(name string) input {
+	return input{"description": "write " + name, "prompt": "Write the file " + name + ".", "subagent_type": "worker"}
+}
+
+func about(name string) func(*modeltest.Request) bool {
+	return func(r *modeltest.Request) bool { return strings.Contains(r.FirstUser(), "Write the file "+name) }
+}
+
+func job(judge modeltest.Player) modeltest.Script {
+	worker := func(name, content string) modeltest.Rule {
+		return modeltest.Rule{Role: modeltest.Worker, When: about(name), Plan: []modeltest.Player{
+			modeltest.Answer(modeltest.Call("Write", input{"file_path": name, "content": content})),
+			modeltest.Say(name + " is written."),
+		}}
+	}
+	again := func(r *modeltest.Request) bool { return r.Says("Say so") || r.Says("going on") }
+	return modeltest.Script{
+		{Role: modeltest.Clarifier, Plan: []modeltest.Player{
+			modeltest.Answer(modeltest.Call("mcp__human__ask", input{"question": "Which language?", "options": []string{"English", "German"}})),
+			modeltest.Say(brief),
+		}},
+		{Role: modeltest.GoalSetter, Play: modeltest.Say(goal)},
+		{Role: modeltest.Coordinator, When: again, Play: modeltest.Say("Nothing is left to do.")},
+		{Role: modeltest.Coordinator, Plan: []modeltest.Player{
+			modeltest.Answer(modeltest.Text("Two files, two workers."), modeltest.Call("Agent", write("hello.txt")), modeltest.Call("Agent", write("more.txt"))),
+			modeltest.Answer(modeltest.Call("Bash", input{"command": "rm -rf /nowhere", "description": "try what is not allowed"})),
+			modeltest.Say("hello.txt is there."),
+			modeltest.Answer(modeltest.Call("Agent", write("bye.txt"))),
+			modeltest.Say("Both are there."),
+		}},
+		worker("hello.txt", "hello\n"), worker("more.txt", "more\n"), worker("bye.txt", "bye\n"),
+		{Role: modeltest.Judge, Play: judge},
+	}
+}
+
+// slow is a job whose coordinator hangs until somebody has interrupted it.
+func slow() modeltest.Player {
+	script := job(judgeByFiles)
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		if r.Role() == modeltest.Coordinator && r.Prompts() < 2 && r.Answers() == 0 {
+			return modeltest.Say("I think about it for ever.").Broken(modeltest.Inside("text"), modeltest.Silence)
+		}
+		return script.Play(r)
+	})
+}
+
+// one plays a single agent.
+func one() modeltest.Player {
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case strings.Contains(r.Prompt(), "read"):
+			if r.Turn() == 0 {
+				return modeltest.Answer(modeltest.Call("Read", input{"file_path": "seed.txt"}))
+			}
+			return modeltest.Say("The file says: " + r.Results()[0].PlainText())
+		case strings.Contains(r.Prompt(), "write"):
+			if r.Turn() == 0 {
+				return modeltest.Answer(modeltest.Call("Write", input{"file_path": "made.txt", "content": "made\n"}))
+			}
+		case strings.Contains(r.Prompt(), "run"):
+			if r.Turn() == 0 {
+				return modeltest.Answer(modeltest.Call("Bash", input{"command": "touch ran.txt", "description": "make a file"}))
+			}
+		case strings.Contains(r.Prompt(), "count"):
+			return modeltest.Say("prompts so far: " + strings.Repeat("I", r.Prompts()))
+		}
+		return modeltest.Say("done")
+	})
+}
