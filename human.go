@@ -45,7 +45,7 @@ type Human struct {
 
 	mu      sync.Mutex
 	pending []*waiting
-	asked   map[string]bool // calls that asked
+	asked   map[string]bool // calls whose question was put
 	gone    bool
 	goneCh  chan struct{}
 }
@@ -149,8 +149,11 @@ func (h *Human) settle(q Question, said string, how AnswerKind) string {
 func (h *Human) overQuota(callID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.asked[callID] && h.opts.MaxQuestions != 0 && len(h.asked) >= h.opts.MaxQuestions {
+		return true
+	}
 	h.asked[callID] = true
-	return h.opts.MaxQuestions < 0 || h.opts.MaxQuestions > 0 && len(h.asked) > h.opts.MaxQuestions
+	return false
 }
 
 // wait puts the question into the queue until something settles it.
