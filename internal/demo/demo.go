@@ -16,11 +16,12 @@ import (
 	"sync"
 	"time"
 
+	"flower/internal/text"
 	"flower/modeltest"
 )
 
 // DefaultPace is the pause between two pieces of an answer: long enough to read along, short enough for ten seconds.
-const DefaultPace = 12 * time.Millisecond
+const DefaultPace = 25 * time.Millisecond
 
 // Options of Run.
 type Options struct {
@@ -34,6 +35,7 @@ type Options struct {
 	Out     io.Writer // required
 	Chinese bool
 	Pace    time.Duration // 0 is DefaultPace, below 0 is no pause
+	Width   int           // of a line of Out, in cells; 0 is 80
 	Environ []string      // PATH, TERM, COLUMNS and the like are taken from it
 	Keep    bool          // leave the workspace for a look
 }
@@ -48,6 +50,9 @@ func Run(ctx context.Context, opts Options) error {
 		opts.Pace = DefaultPace
 	case opts.Pace < 0:
 		opts.Pace = 0
+	}
+	if opts.Width == 0 {
+		opts.Width = 80
 	}
 	d := &demo{opts: opts, words: english, killed: make(chan struct{}), atWork: make(chan struct{})}
 	if opts.Chinese {
@@ -109,7 +114,7 @@ func (d *demo) run(ctx context.Context) error {
 // once runs the job in this process.
 func (d *demo) once(ctx context.Context, ask string) error {
 	d.tell("$ flower %q", ask)
-	if code := d.opts.Flower(ctx, d.args(ask), d.env(), d.answers(), d.opts.Out); code != 0 {
+	if code := d.opts.Flower(ctx, d.args(ask), d.env(), d.typed(ask), d.opts.Out); code != 0 {
 		return fmt.Errorf("exit code %d: %w", code, ErrFailed)
 	}
 	return nil
@@ -118,7 +123,7 @@ func (d *demo) once(ctx context.Context, ask string) error {
 // crash runs the job in a process that is killed while two workers work, and in a second one that goes on.
 func (d *demo) crash(ctx context.Context) error {
 	d.tell("$ flower %q", d.words.ask)
-	first := d.process(ctx, d.args(d.words.ask))
+	first := d.process(ctx, d.words.ask)
 	if err := first.Start(); err != nil {
 		return fmt.Errorf("start flower: %w", err)
 	}
@@ -137,11 +142,11 @@ func (d *demo) crash(ctx context.Context) error {
 	before := d.sessions()
 	d.tell(d.words.killed, first.Process.Pid)
 	for _, step := range stepOrder(before) {
-		d.tell("   %s  %s", step, before[step])
+		d.session("*", step, before[step])
 	}
 	d.tell("%s", d.words.again)
 	d.tell("$ flower")
-	second := d.process(ctx, d.args(""))
+	second := d.process(ctx, "")
 	if err := second.Run(); err != nil {
 		return fmt.Errorf("second process: %w: %w", err, ErrFailed)
 	}
@@ -154,15 +159,24 @@ func (d *demo) crash(ctx context.Context) error {
 		} else if !ok {
 			mark = "+"
 		}
-		d.tell(" %s %s  %s", mark, step, after[step])
+		d.session(mark, step, after[step])
 	}
 	return nil
 }
 
-func (d *demo) process(ctx context.Context, args []string) *exec.Cmd {
+// session names a step's session, on two lines where one is too narrow: an id is never broken.
+func (d *demo) session(mark, step, id string) {
+	gap := "  "
+	if d.opts.Width < 60 {
+		gap = "\n"
+	}
+	d.tell("%s %s%s%s", mark, step, gap, id)
+}
+
+func (d *demo) process(ctx context.Context, ask string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, d.opts.Executable)
-	cmd.Args = append([]string{d.opts.Arg0}, args...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.env(), d.answers(), d.opts.Out, d.opts.Out
+	cmd.Args = append([]string{d.opts.Arg0}, d.args(ask)...)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.env(), d.typed(ask), d.opts.Out, d.opts.Out
 	cmd.WaitDelay = time.Second
 	return cmd
 }
@@ -191,8 +205,15 @@ func (d *demo) env() []string {
 	return env
 }
 
-// answers is what the person types: the first option of the first question, words of her own for the second.
-func (d *demo) answers() io.Reader { return strings.NewReader("1\n" + d.words.answer + "\n") }
+// typed is what the person types: without a request on the command line an empty line, which says nothing, and then the
+// first option of the first question, words of her own for the second.
+func (d *demo) typed(ask string) io.Reader {
+	answers := "1\n" + d.words.answer + "\n"
+	if ask == "" {
+		answers = "\n" + answers
+	}
+	return strings.NewReader(answers)
+}
 
 // sessions reads which step went on in which session.
 func (d *demo) sessions() map[string]string {
@@ -241,10 +262,13 @@ func (d *demo) end(ctx context.Context, took time.Duration, requests int) error 
 func (d *demo) tell(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	text := fmt.Sprintf(format, args...)
+	said := fmt.Sprintf(format, args...)
 	var out strings.Builder
-	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
-		out.WriteString(": " + line)
+	for line := range strings.SplitSeq(strings.TrimRight(said, "\n"), "\n") {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		for _, piece := range text.Wrap(strings.TrimLeft(line, " "), max(d.opts.Width-len(indent)-len(": "), 20)) {
+			out.WriteString(": " + indent + piece + "\n")
+		}
 	}
 	_, _ = io.WriteString(d.opts.Out, out.String())
 }
@@ -252,12 +276,12 @@ func (d *demo) tell(format string, args ...any) {
 // narrate says once what a kind of request means, when it comes.
 func (d *demo) narrate(r *modeltest.Request) {
 	name := string(r.Role())
-	text, ok := d.words.narration[name]
+	words, ok := d.words.narration[name]
 	d.mu.Lock()
 	said := d.said[name]
 	d.said[name] = true
 	d.mu.Unlock()
 	if ok && !said {
-		d.tell("%s", text)
+		d.tell("%s", words)
 	}
 }

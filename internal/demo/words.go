@@ -26,8 +26,8 @@ var english = &words{
 	lang:   "en",
 	ask:    "a small program that counts the words of a file",
 	answer: "plain sh, nothing to install",
-	begin: `This is flower's whole job in small. The model is a script on 127.0.0.1; the questions, the documents,
-the workers, their tools and the checks are real. Workspace: %s`,
+	begin: `This is flower's whole job in small. The model is a script on 127.0.0.1; the questions, the documents, the workers, their tools and the checks are real.
+Workspace: %s`,
 	killed: "KILLED: process %d got SIGKILL while its workers were at work. Nothing was cleaned up. On disk:",
 	again:  "Starting it again in the same directory, without a word:",
 	same:   "The sessions before (=) and since (+):",
