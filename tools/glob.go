@@ -94,7 +94,7 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 		at   time.Time
 	}
 	var found []match
-	s := newSearch(root, pattern)
+	s := b.newSearch(root, pattern)
 	s.walk(ctx, func(path, rel string, d fs.DirEntry) error {
 		if ok, _ := doublestar.Match(rest, rel); !ok { // the pattern has been checked
 			return nil

@@ -194,7 +194,7 @@ func (b *Box) searchText(ctx context.Context, q *query) agent.ToolResult {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.SearchTimeout)
 	defer cancel()
-	s := newSearch(root, q.globs...)
+	s := b.newSearch(root, q.globs...)
 	out := &sheet{query: q}
 	s.walk(ctx, func(path, rel string, d fs.DirEntry) error {
 		// A file that is named itself is searched whatever its name is.

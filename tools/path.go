@@ -30,7 +30,11 @@ func (b *Box) locate(path string) (string, error) {
 	case !filepath.IsAbs(path):
 		path = b.opts.Workspace + "/" + path // not Join, which would fold "link/.." before the link is followed
 	}
-	return follow(path)
+	real, err := follow(path)
+	if err == nil && inAny(b.private, real) {
+		return "", &refusal{path + " belongs to the books of the program that runs you. This is intended; leave it alone"}
+	}
+	return real, err
 }
 
 // kernel holds the file systems that the kernel makes up: files there block, never end or hold flower's own secrets.
@@ -42,14 +46,15 @@ func (b *Box) readable(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if inKernel(real) {
+	if inAny(kernel, real) {
 		return "", &refusal{path + " belongs to the kernel and is not read as a file"}
 	}
 	return real, nil
 }
 
-func inKernel(path string) bool {
-	for _, root := range kernel {
+// inAny says whether path is one of the roots or below it.
+func inAny(roots []string, path string) bool {
+	for _, root := range roots {
 		if within(root, path) {
 			return true
 		}

@@ -185,7 +185,7 @@ func TestSearchesThatAreIncomplete(t *testing.T) {
 		wants(t, textOf(r), "incomplete", "interrupted")
 	}
 	ctx, cancel = context.WithCancel(context.Background())
-	s := newSearch(filepath.Join(f.dir, "main.go"))
+	s := f.box.newSearch(filepath.Join(f.dir, "main.go"))
 	s.walk(ctx, func(string, string, fs.DirEntry) error { cancel(); return nil })
 	if s.gaps() == "" {
 		t.Error("a search that was interrupted in its last file counts as complete")

@@ -51,6 +51,9 @@ type Options struct {
 	// Environ is the environment of commands, as "NAME=value" and without credentials (proc.ScrubEnv). Nil: commands
 	// get an empty environment, never flower's own.
 	Environ []string
+	// Private are directories that no tool reads, lists or changes: flower's own books. Opening some of their files in
+	// this process would even drop the locks that it holds on them.
+	Private []string
 	// Ask puts a question to the person and returns what the model is told, which also covers that nobody answered or
 	// may be asked any more. The same callID is the same question. An error ends the run. Nil: every question is
 	// answered by "decide yourself".
@@ -76,6 +79,7 @@ type Box struct {
 	opts      Options
 	workspace string   // absolute, symbolic links followed
 	writable  []string // roots below which files may be written, symbolic links followed
+	private   []string // roots that are nobody's business, symbolic links followed
 	paths     locks    // held while a file is changed
 
 	searchPath string // PATH of commands, without directories that agents can write programs to
@@ -118,6 +122,13 @@ func New(opts Options) (*Box, error) {
 			return nil, fmt.Errorf("open toolbox: %w", err)
 		}
 		b.writable = append(b.writable, real)
+	}
+	for _, root := range opts.Private {
+		real, err := follow(root)
+		if err != nil {
+			return nil, fmt.Errorf("open toolbox: %w", err)
+		}
+		b.private = append(b.private, real)
 	}
 	b.workspace = b.writable[0]
 	b.searchPath = b.outerPath(defaultPath)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ var errEnough = errors.New("enough")
 type search struct {
 	root  string          // resolved; a directory, or one file
 	named map[string]bool // directories of passedBy to enter after all
+	shut  []string        // directories that are not entered whatever is named
 
 	files      int    // looked at
 	unreadable int    // directories and files
@@ -29,8 +31,8 @@ type search struct {
 	stopped    string // why the walk ended early; "" if it saw everything
 }
 
-func newSearch(root string, patterns ...string) *search {
-	s := &search{root: root, named: map[string]bool{}}
+func (b *Box) newSearch(root string, patterns ...string) *search {
+	s := &search{root: root, named: map[string]bool{}, shut: slices.Concat(kernel, b.private)}
 	for _, p := range patterns {
 		for _, part := range strings.Split(p, "/") {
 			s.named[part] = true
@@ -52,7 +54,7 @@ func (s *search) walk(ctx context.Context, visit func(path, rel string, d fs.Dir
 			return nil
 		}
 		if d.IsDir() {
-			if path != s.root && passedBy[d.Name()] && !s.named[d.Name()] || inKernel(path) {
+			if path != s.root && passedBy[d.Name()] && !s.named[d.Name()] || inAny(s.shut, path) {
 				return fs.SkipDir
 			}
 			return nil

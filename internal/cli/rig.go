@@ -97,7 +97,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	bench := workbench.Open(opts.place.workspace)
 	boxOptions := tools.Options{
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
-		Ask: r.human.Ask, Inbox: r.human.Inbox,
+		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir},
 	}
 	if opts.bench {
 		boxOptions.Bench = bench
