@@ -48,7 +48,8 @@ func (b *Box) ask(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 			if b.opts.Ask == nil {
 				return agent.TextResult(nobody), nil
 			}
-			answer, err := b.opts.Ask(ctx, call.ID, question, options)
+			// Some endpoints count calls from 0 in every session: the id alone would give one session's answer to another.
+			answer, err := b.opts.Ask(ctx, call.Key.String()+"/"+call.ID, question, options)
 			if err != nil {
 				return agent.ToolResult{}, err
 			}

@@ -55,8 +55,8 @@ type Options struct {
 	// this process would even drop the locks that it holds on them.
 	Private []string
 	// Ask puts a question to the person and returns what the model is told, which also covers that nobody answered or
-	// may be asked any more. The same callID is the same question. An error ends the run. Nil: every question is
-	// answered by "decide yourself".
+	// may be asked any more. callID is the call's id with its session's key: the same one is the same question. An error
+	// ends the run. Nil: every question is answered by "decide yourself".
 	Ask func(ctx context.Context, callID, question string, options []string) (string, error)
 	// Inbox returns what the person said since the last call, "" if nothing. An error ends the run. Nil: nothing.
 	Inbox func(ctx context.Context) (string, error)

@@ -379,7 +379,7 @@ func TestHuman(t *testing.T) {
 		}
 		o.Inbox = func(context.Context) (string, error) { return " \n", fail }
 	})
-	if got := f.ok(Ask, in{"question": "which?", "options": []string{"a", "b"}}); got != "toolu_1which?[a b]" {
+	if got := f.ok(Ask, in{"question": "which?", "options": []string{"a", "b"}}); got != "p/s/toolu_1which?[a b]" {
 		t.Errorf("got %q", got)
 	}
 	if got := f.ok(Inbox, in{}); got != nothingNew {
