@@ -122,7 +122,7 @@ func (p *printer) rule(name string, index, total int, note string) {
 		return
 	}
 	// Too narrow for all of it: the note goes below.
-	head = text.Truncate(head, width-text.Width(count)-2)
+	head = text.Truncate("== "+name, width-text.Width(count)-3) + " "
 	fill := max(2, min(ruleWidth, width-text.Width(count))-text.Width(head))
 	p.opts.screen.Line(head + strings.Repeat("=", fill) + count)
 	if note != "" {

@@ -164,7 +164,7 @@ func (p *printer) tool(ev agent.ToolFinished) {
 		ended = "  (" + ended + ")"
 	}
 	room := p.width() - text.Width(p.margin+mark)
-	ended = text.Truncate(ended, room*2/3)
+	ended = text.Truncate(ended, room/2)
 	p.line(mark + text.Truncate(clean(ev.Name+" "+p.argument(ev.Name, ev.Input)), room-text.Width(ended)) + ended)
 	if p.opts.verbose {
 		p.block("    ", displayed(ev.Result))

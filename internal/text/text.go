@@ -55,7 +55,7 @@ func Wrap(s string, n int) []string {
 			if rest == "" {
 				break
 			}
-			if at := lastBreak(head); at > 0 && !strings.HasPrefix(rest, " ") && !startsWide(rest) {
+			if at := breakAt(line, len(head)); at > 0 {
 				head, rest = line[:at], line[at:]
 			}
 			lines = append(lines, strings.TrimRight(head, " "))
@@ -81,23 +81,24 @@ func split(s string, n int) (head, rest string) {
 	return s[:at], s[at:]
 }
 
-// lastBreak is the place behind the last blank or wide character of s that has something other than blanks before it; 0
-// if there is none.
-func lastBreak(s string) int {
-	best, at, seen := 0, 0, false
+// closing are the marks that belong to what stands before them.
+const closing = ",.;:!?)]}%、。，；：！？）】》」』”’"
+
+// breakAt is the last place up to limit where a line may be broken: beside a blank or a wide character, but not before a
+// mark that closes something, and behind something other than blanks. 0 if there is none.
+func breakAt(s string, limit int) int {
+	best, at := 0, 0
+	seen, soft := false, false // something was there; the character before allows a break
 	g := cells.StringGraphemes(s)
-	for g.Next() {
+	for at <= limit && g.Next() {
 		v := g.Value()
-		at += len(v)
-		seen = seen || v != " "
-		if seen && (v == " " || g.Width() == 2) {
+		here := v == " " || g.Width() == 2
+		if seen && (soft || here) && !strings.Contains(closing, v) {
 			best = at
 		}
+		at += len(v)
+		seen = seen || v != " "
+		soft = here
 	}
 	return best
-}
-
-func startsWide(s string) bool {
-	g := cells.StringGraphemes(s)
-	return g.Next() && g.Width() == 2
 }

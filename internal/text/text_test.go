@@ -198,6 +198,8 @@ func TestWrap(t *testing.T) {
 		{"写一个script", 9, []string{"写一个", "script"}},
 		{"a\n\nb", 9, []string{"a", "", "b"}},
 		{"   indented words", 10, []string{"   indente", "d words"}},
+		{"abcd 中文，文", 9, []string{"abcd 中", "文，文"}},
+		{"稍后再试:why", 9, []string{"稍后再", "试:why"}},
 		{"中文", 1, []string{"中", "文"}},
 	}
 	for _, tt := range tests {
