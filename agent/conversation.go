@@ -117,7 +117,7 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 			c.result.Model = e.Message.Model
 		}
 	}
-	c.result.Text = lastText(c.messages)
+	c.result.Text = lastText(c.messages, c.result.StopReason)
 	c.markLoaded()
 	return p.Open, p.Report, nil
 }
@@ -140,9 +140,15 @@ func (c *conversation) loadPrefix(ctx context.Context, tools []ToolSpec) error {
 	return nil
 }
 
-func lastText(messages []transcript.Message) string {
-	if n := len(messages); n > 0 && messages[n-1].Role == transcript.RoleAssistant {
-		return messages[n-1].PlainText()
+// lastText is the text of the last answer: of one that still stands, or of one that was cut and is to be continued.
+func lastText(messages []transcript.Message, stop string) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == transcript.RoleAssistant {
+			return messages[i].PlainText()
+		}
+		if stop != StopMaxTokens {
+			break
+		}
 	}
 	return ""
 }
@@ -231,12 +237,16 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	resp = c.acceptable(resp, req.Model)
 	// Spent is counted before the commit: a failing disk must not hide what the answer cost.
 	c.meter.Add(resp.Message.Usage, resp.CostUSD, resp.Unpriced)
+	before := c.result
 	c.result.Turns++
 	c.result.StopReason = resp.Message.StopReason
 	c.result.Context = resp.Message.Usage.Context()
 	c.result.Model = resp.Message.Model
 	c.refusal = resp.StopDetails
-	if text := resp.Message.PlainText(); text != "" || resp.Message.StopReason == StopEndTurn {
+	switch text := resp.Message.PlainText(); {
+	case before.StopReason == StopMaxTokens: // the rest of a text that was cut in the middle
+		c.result.Text = before.Text + text
+	case text != "" || resp.Message.StopReason == StopEndTurn:
 		c.result.Text = text
 	}
 	if err := c.commit(ctx, c.engine.opts.NewID(), resp.Message, ""); err != nil {

@@ -261,7 +261,7 @@ func TestStopReasons(t *testing.T) {
 		{name: "end_turn without content", first: answer(agent.StopEndTurn), want: "", entries: 2},
 		{name: "stop_sequence", first: answer(agent.StopSequence, transcript.Text("fine")), want: "fine", entries: 2},
 		{name: "tool_use without a call", first: answer(agent.StopToolUse, transcript.Text("odd")), want: "odd", entries: 2},
-		{name: "max_tokens in text", first: answer(agent.StopMaxTokens, transcript.Text("half")), want: "rest", second: "output limit", entries: 4},
+		{name: "max_tokens in text", first: answer(agent.StopMaxTokens, transcript.Text("the best ")), want: "the best rest", second: "output limit", entries: 4},
 		{name: "max_tokens with nothing", first: answer(agent.StopMaxTokens), want: "rest", second: "output limit", entries: 4},
 		{name: "max_tokens in thinking", first: answer(agent.StopMaxTokens, thinking), want: "rest", second: "output limit", entries: 4},
 		{name: "max_tokens after a call", first: answer(agent.StopMaxTokens, call("t1", "look", `{}`)), want: "rest", second: "output limit", entries: 5},
