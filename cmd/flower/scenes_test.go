@@ -23,8 +23,6 @@ var scenes = map[string]scene{
 	"mute": {player: func() modeltest.Player {
 		return modeltest.Say("I begin to think about it.").Broken(modeltest.Inside("text"), modeltest.Silence)
 	}},
-	// slow: the work step's first answer never ends until it is asked again.
-	"slow": {player: slow},
 	// page: something in the way answers with a page.
 	"page": {player: func() modeltest.Player {
 		return modeltest.HTML(200, "<!DOCTYPE html><html><body>Sign in</body></html>")
@@ -121,11 +119,11 @@ func job(judge modeltest.Player) modeltest.Script {
 	}
 }
 
-// slow is a job whose coordinator hangs until somebody has interrupted it.
+// slow is a job whose coordinator hangs until somebody has told it to be quick.
 func slow() modeltest.Player {
 	script := job(judgeByFiles)
 	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
-		if r.Role() == modeltest.Coordinator && r.Prompts() < 2 && r.Answers() == 0 {
+		if r.Role() == modeltest.Coordinator && !r.Says("be quick") {
 			return modeltest.Say("I think about it for ever.").Broken(modeltest.Inside("text"), modeltest.Silence)
 		}
 		return script.Play(r)

@@ -174,9 +174,7 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 	}
 	if g.input.terminal {
 		opts.interrupt = func(ctx context.Context) (string, bool) {
-			g.out.Line(g.Say("prompt.interrupt"))
-			g.out.Text("> ")
-			said, ok := g.input.ask(ctx)
+			said, ok := g.input.ask(ctx, g.Say("prompt.interrupt"))
 			w.mark(false)
 			return strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), ok
 		}

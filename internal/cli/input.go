@@ -186,8 +186,9 @@ func (in *input) questionAsked() {
 	}
 }
 
-// ask takes the next line for itself while serve runs; false if there is none.
-func (in *input) ask(ctx context.Context) (string, bool) {
+// ask takes the next line for itself while serve runs; false if there is none. The line is claimed before the prompt is
+// shown: people type fast.
+func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	answer := make(chan string, 1)
 	in.mu.Lock()
 	ended := in.ended
@@ -196,6 +197,7 @@ func (in *input) ask(ctx context.Context) (string, bool) {
 	if ended {
 		return "", false
 	}
+	in.app.out.Text(prompt + "\n> ")
 	select {
 	case said, ok := <-answer:
 		return said, ok

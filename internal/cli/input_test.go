@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,23 +143,16 @@ func TestTerminalLines(t *testing.T) {
 	}
 	d.next()
 	// A line that is asked for goes where it was asked.
-	taken := make(chan string)
+	taken, prompted := make(chan string), make(chan struct{})
+	d.in.app.out = newScreen(writerFunc(func([]byte) { close(prompted) }), false)
 	go func() {
-		said, ok := d.in.ask(context.Background())
+		said, ok := d.in.ask(context.Background(), "Say something")
 		if !ok {
 			said = "nobody"
 		}
 		taken <- said
 	}()
-	for { // until the line is asked for
-		d.in.mu.Lock()
-		waits := d.in.capture != nil
-		d.in.mu.Unlock()
-		if waits {
-			break
-		}
-		runtime.Gosched()
-	}
+	<-prompted // shown when the line is claimed
 	say("go on with this\n")
 	if got := <-taken; got != "go on with this" {
 		t.Errorf("taken %q", got)
@@ -170,7 +162,7 @@ func TestTerminalLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-d.done
-	if _, ok := d.in.ask(context.Background()); ok {
+	if _, ok := d.in.ask(context.Background(), "Say something"); ok {
 		t.Error("a line after the end")
 	}
 }
@@ -200,6 +192,10 @@ func TestBrokenInput(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 type brokenReader struct{}
 
