@@ -155,7 +155,6 @@ func (rt *Runtime) Rescue() {
 		return
 	}
 	row := *rt.inFlight
-	row.Errors = slices.Clone(row.Errors)
 	rt.inFlight = nil
 	row.OK, row.Error, row.EndedAt = false, KilledBySignal, rt.opts.Now()
 	rt.results = append(rt.results, row)
@@ -201,7 +200,7 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 		rt.emit(AttemptStarted{Step: a.Step, Label: a.Label, Agent: a.Agent.Name, SessionID: key.Session, Resumed: row.Resumed})
 		err = rt.attempts(ctx, a, key, row)
 	}
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, ErrInterrupted)) {
 		err = context.Cause(ctx) // stores know only that they were stopped, not why
 	}
 	mine := rt.land() // from here on nobody else sees the row

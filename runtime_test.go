@@ -3,6 +3,7 @@ package flower
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,6 +199,20 @@ func TestInterruptThatStops(t *testing.T) {
 	if len(rows[0].Errors) != 0 {
 		t.Errorf("an interrupt is no failure: %q", rows[0].Errors)
 	}
+}
+
+// TestInterruptThenCancelled: the run is stopped while the interrupt is under way. Nobody is asked how to go on.
+func TestInterruptThenCancelled(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.opts = func(o *RuntimeOptions) {
+		o.OnInterrupt = func(context.Context) (string, bool) { t.Error("asked"); return "", true }
+	}
+	w.play["one"] = func(ask) (string, error) { w.rt.Interrupt(); cancel(errBroken); return "", nil }
+	if _, err := (&Workflow{Steps: []Step{step("one")}}).Run(ctx, w.start()); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	equal(t, "rows", w.rows(), []string{"one: broken"})
 }
 
 func TestCancelledRunIsWritten(t *testing.T) {
@@ -415,6 +430,32 @@ func TestHeldLock(t *testing.T) {
 		}
 		if rows, err := ReadManifest(dir); err != nil || len(rows) != 2 {
 			t.Errorf("rows %v, %v", rows, err)
+		}
+	})
+}
+
+// TestHeldLockOfLineage: the wake is counted from what could be read, and written later.
+func TestHeldLockOfLineage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		put(t, filepath.Join(w.runs, lineageFile), fmt.Sprintf(`{"workspace":%q,"woke":3}`, w.dir))
+		lock, err := disk.TryLock(filepath.Join(w.runs, "."+lineageFile+".lock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		book := newLineageBook(w.runs, w.dir, w.now)
+		book.load(func(string) bool { return true })
+		if woke, _, err := book.wake(context.WithoutCancel(t.Context())); woke != 4 || !errors.Is(err, disk.ErrLocked) {
+			t.Errorf("wake %d, %v", woke, err)
+		}
+		if err := lock.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := book.remember(t.Context(), "one", "id"); err != nil {
+			t.Fatal(err)
+		}
+		if got := WakeState(w.dir, w.runs); got.Woke != 4 || got.Steps["one"] != "id" {
+			t.Errorf("%+v", got)
 		}
 	})
 }
