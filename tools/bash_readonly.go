@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ func (b *Box) readOnly(ctx context.Context, cmd proc.Command, command string) ag
 			return agent.DeniedResult(refusedText(err.Error()))
 		}
 	}
-	cmd.Env = append(env, shell.GitEnv(keys...)...)                    // the last entry of a name counts
+	cmd.Env = slices.Concat(env, shell.GitEnv(keys...))                // the last entry of a name counts
 	cmd.Argv = []string{bash, "-p", "-c", "--", shell.Harden(command)} // -p: no BASH_ENV, no functions from the environment
 	return report(ctx, cmd)
 }

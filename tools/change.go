@@ -37,7 +37,7 @@ func (c change) apply(body string) (changed string, lines []int, why string) {
 	for _, at := range found {
 		from, to := v.offset(at), v.offset(at+len(old))
 		out.WriteString(body[last:from])
-		out.WriteString(v.ending(body, from, to, c.new))
+		out.WriteString(v.ending(body, from, c.new))
 		last = to
 	}
 	out.WriteString(body[last:])
@@ -71,9 +71,8 @@ func unify(body string) unified {
 // offset is the place in the body of an offset in the unified text.
 func (v unified) offset(at int) int { return at + sort.SearchInts(v.crlf, at) }
 
-// ending gives s, which replaces body[from:to], the line ending of that place: of the text it replaces, else of the
-// rest of the line, else of the line before.
-func (v unified) ending(body string, from, to int, s string) string {
+// ending gives s, which is to stand at body[from:], the line ending of that place: the next one, else the one before.
+func (v unified) ending(body string, from int, s string) string {
 	if v.crlf == nil || !strings.Contains(s, "\n") {
 		return s
 	}

@@ -49,10 +49,10 @@ func (b *Box) editFile(ctx context.Context, s *session, path string, c change) a
 	if err != nil {
 		return b.refuse(path, err)
 	}
-	switch {
-	case c.old == "":
+	switch c.old {
+	case "":
 		return failed("old_string is empty. To create a file or replace all of it, use Write")
-	case c.old == c.new:
+	case c.new:
 		return failed("old_string and new_string are the same")
 	}
 	defer b.paths.hold(real)()

@@ -171,7 +171,7 @@ func filter(globs []string, kind string) (func(rel string) bool, error) {
 		}
 		ofKind = "**/" + ofKind
 	}
-	any := func(patterns []string, rel string) bool {
+	matches := func(patterns []string, rel string) bool {
 		for _, p := range patterns {
 			if ok, _ := doublestar.Match(p, rel); ok {
 				return true
@@ -180,7 +180,7 @@ func filter(globs []string, kind string) (func(rel string) bool, error) {
 		return false
 	}
 	return func(rel string) bool {
-		return (ofKind == "" || any([]string{ofKind}, rel)) && (len(include) == 0 || any(include, rel)) && !any(exclude, rel)
+		return (ofKind == "" || matches([]string{ofKind}, rel)) && (len(include) == 0 || matches(include, rel)) && !matches(exclude, rel)
 	}, nil
 }
 

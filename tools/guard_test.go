@@ -132,7 +132,7 @@ func TestGuardsTogether(t *testing.T) {
 	wants(t, got, "  2000\ta line with [secret] in it\n")
 
 	wants(t, f.ok(Grep, in{"pattern": "line", "output_mode": "content"}), "[long result: ", "[the first 250 entries after offset 0")
-	f.ok(Write, in{"file_path": f.box.opts.Bench.Dir() + "/notes/x.md", "content": "x"})
+	f.ok(Write, in{"file_path": f.box.opts.Bench.Dir() + "/artifacts/x.md", "content": "x"})
 
 	// A bench outside of the workspace is named by its absolute path.
 	f = newFixture(t, func(o *Options) { o.Bench = workbench.OpenAt(o.Workspace, workbench.OutsideDir(o.Workspace)) })

@@ -68,6 +68,10 @@ func (b *Box) changeable(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if b.notes != "" && within(b.notes, real) {
+		return "", &refusal{path + " lies among the frozen documents, which say what was agreed and what will be judged. " +
+			"This is intended; put what you write elsewhere, for example into .flower/artifacts"}
+	}
 	for _, root := range b.writable {
 		if within(root, real) && real != root {
 			return real, nil

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"flower/internal/workbench"
 )
 
 // TestPrivateDirectories: nobody lists, searches, reads or changes flower's books, by whatever name.
@@ -30,4 +32,17 @@ func TestPrivateDirectories(t *testing.T) {
 	if got := f.content("runs/b.txt"); got != "needle\n" {
 		t.Errorf("changed to %q", got)
 	}
+}
+
+// TestFrozenDocuments: agents read what was agreed, and do not change it.
+func TestFrozenDocuments(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Bench = workbench.Open(o.Workspace) })
+	f.file(".flower/notes/目标.md", "# 目标\n")
+	if got := f.ok(Read, in{"file_path": ".flower/notes/目标.md"}); !strings.Contains(got, "# 目标") {
+		t.Errorf("read: %s", got)
+	}
+	f.denied(Write, in{"file_path": ".flower/notes/目标.md", "content": "# nothing\n"})
+	f.denied(Write, in{"file_path": ".flower/notes/new.md", "content": "x"})
+	f.denied(Edit, in{"file_path": ".flower/notes/目标.md", "old_string": "目标", "new_string": "x"})
+	f.ok(Write, in{"file_path": ".flower/artifacts/new.md", "content": "x"})
 }

@@ -79,6 +79,7 @@ type Box struct {
 	opts      Options
 	workspace string   // absolute, symbolic links followed
 	writable  []string // roots below which files may be written, symbolic links followed
+	notes     string   // where the frozen documents lie; nobody but flower writes there. "" without a bench
 	private   []string // roots that are nobody's business, symbolic links followed
 	paths     locks    // held while a file is changed
 
@@ -115,6 +116,11 @@ func New(opts Options) (*Box, error) {
 	roots := []string{opts.Workspace, os.TempDir()}
 	if opts.Bench != nil {
 		roots = append(roots, opts.Bench.Dir())
+		notes, err := follow(opts.Bench.Notes())
+		if err != nil {
+			return nil, fmt.Errorf("open toolbox: %w", err)
+		}
+		b.notes = notes
 	}
 	for _, root := range roots {
 		real, err := follow(root)
