@@ -169,7 +169,12 @@ func (k *kill) script() modeltest.Script {
 			Role: modeltest.Worker, When: func(r *modeltest.Request) bool { return strings.Contains(r.FirstUser(), task(n)) },
 			Plan: []modeltest.Player{
 				modeltest.Answer(modeltest.Think("look first"), modeltest.Call("Glob", input{"pattern": "*"})),
-				first, bash("cat marks.txt"), modeltest.Say(fmt.Sprintf("mark %d is there", n)),
+				first, bash("cat marks.txt"), modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+					if !strings.Contains(r.Results()[0].PlainText(), fmt.Sprintf("mark %d\n", n)) {
+						return mark // killed before it was made: looked first, and not there
+					}
+					return modeltest.Say(fmt.Sprintf("mark %d is there", n))
+				}), modeltest.Say(fmt.Sprintf("mark %d is there now", n)),
 			},
 		}
 	}
