@@ -19,7 +19,7 @@ func BenchmarkTurn(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer store.Close()
+			defer func() { _ = store.Close() }()
 			n := 0
 			m := &unrecorded{reply: func(*agent.ModelRequest) *agent.Response {
 				if n++; n > length+b.N {
@@ -51,7 +51,7 @@ func BenchmarkResume(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }()
 	const turns = 2000
 	n := 0
 	m := &unrecorded{reply: func(*agent.ModelRequest) *agent.Response {

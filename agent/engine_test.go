@@ -28,7 +28,7 @@ type script struct {
 	sent []agent.ModelRequest
 }
 
-func (s *script) Generate(ctx context.Context, req *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
+func (s *script) Generate(ctx context.Context, req *agent.ModelRequest, _ func(agent.Delta)) (*agent.Response, error) {
 	s.mu.Lock()
 	copied := *req
 	copied.Messages = append([]transcript.Message(nil), req.Messages...)
@@ -73,11 +73,11 @@ type box map[string]func(env agent.Env) agent.Tool
 func (b box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	var tools []agent.Tool
 	for _, name := range spec.Tools {
-		make, ok := b[name]
+		build, ok := b[name]
 		if !ok {
 			return nil, fmt.Errorf("no tool %s", name)
 		}
-		tools = append(tools, make(env))
+		tools = append(tools, build(env))
 	}
 	return tools, nil
 }
@@ -146,7 +146,7 @@ func lastUser(req *agent.ModelRequest) transcript.Message { return req.Messages[
 func TestParallelCallsAreToldInCallOrder(t *testing.T) {
 	second := make(chan struct{})
 	tools := box{
-		"slow": tool("slow", false, func(ctx context.Context, c agent.Call) (agent.ToolResult, error) {
+		"slow": tool("slow", false, func(context.Context, agent.Call) (agent.ToolResult, error) {
 			<-second // finishes after its sibling
 			return agent.TextResult("slow"), nil
 		}),
@@ -213,7 +213,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 	tools := box{"look": tool("look", true, say("seen"))}
 	m := &script{}
 	turns := 0
-	m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
+	m.reply = func(*agent.ModelRequest) (*agent.Response, error) {
 		if turns++; turns%3 == 0 {
 			return text("done"), nil
 		}
@@ -280,7 +280,7 @@ func TestStopReasons(t *testing.T) {
 			})}
 			m := &script{}
 			n := 0
-			m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
+			m.reply = func(*agent.ModelRequest) (*agent.Response, error) {
 				if n++; n == 1 {
 					return tt.first, nil
 				}

@@ -11,7 +11,7 @@ import (
 // main thread and the subagent's id for everything inside a subagent.
 type Event interface{ event() }
 
-// Started: the session is known and durable, nothing has been sent yet.
+// Started says that the session is known and durable; nothing has been sent yet.
 type Started struct {
 	Path    string
 	Key     Key
@@ -27,7 +27,7 @@ type Progress struct {
 	Delta Delta
 }
 
-// Answered: a whole answer is committed.
+// Answered says that a whole answer is committed.
 type Answered struct {
 	Path     string
 	Message  transcript.Message
@@ -37,8 +37,8 @@ type Answered struct {
 	Total    float64 // cost of the run so far, subagents included
 }
 
-// ToolStarted: a call is about to run. Calls that no tool is asked about (unknown tool, bad input) have no events; one
-// that is stopped and can be run again has no ToolFinished.
+// ToolStarted says that a call is about to run. Calls that no tool is asked about (unknown tool, bad input) have no
+// events; one that is stopped and can be run again has no ToolFinished.
 type ToolStarted struct {
 	Path  string
 	ID    string
@@ -46,7 +46,7 @@ type ToolStarted struct {
 	Input json.RawMessage
 }
 
-// ToolFinished: a call has its result, and it is committed.
+// ToolFinished says that a call has its result, and that it is committed.
 type ToolFinished struct {
 	Path    string
 	ID      string
@@ -56,7 +56,7 @@ type ToolFinished struct {
 	Elapsed time.Duration
 }
 
-// Delivered: remarks of the person have been handed to the model.
+// Delivered says that remarks of the person have been handed to the model.
 type Delivered struct {
 	Path  string
 	Notes []Note

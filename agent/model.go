@@ -113,8 +113,9 @@ func (k ErrorKind) String() string {
 		return "fatal"
 	case Overflow:
 		return "overflow"
+	default:
+		return "unknown"
 	}
-	return "unknown"
 }
 
 // ModelError is a request that failed. Its text is for people and logs, never for a model.

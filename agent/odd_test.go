@@ -146,11 +146,14 @@ func TestPanicInTheLoopStopsTheRun(t *testing.T) {
 	m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) { return text("done"), nil }}
 	e := newEngine(t, m, flower.NewMemoryStore("/w"), nil)
 	defer func() {
-		if recover() == nil {
-			t.Error("the panic was lost")
+		if p := recover(); p != "in the loop" {
+			t.Errorf("the panic was lost: %v", p)
 		}
 	}()
-	for range e.Run(t.Context(), agent.Request{Key: key, Prompt: "go"}) {
+	for _, err := range e.Run(t.Context(), agent.Request{Key: key, Prompt: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		panic("in the loop")
 	}
 }

@@ -84,8 +84,8 @@ func TestResumeAfterEveryEntry(t *testing.T) {
 			if result.Resumed != (at > 0) {
 				t.Errorf("Resumed = %v after %d entries", result.Resumed, at)
 			}
-			prompts, last := 0, lastUserTexts(m)
-			prompts = strings.Count(last, `"text":"go"`)
+			last := lastUserTexts(m)
+			prompts := strings.Count(last, `"text":"go"`)
 			if prompts != 1 {
 				t.Errorf("the prompt is there %d times", prompts)
 			}
@@ -198,7 +198,10 @@ func TestBreakingTheLoopStopsEverything(t *testing.T) {
 	})}
 	m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) { return calls(call("t1", "wait", `{}`)), nil }}
 	e := newEngine(t, m, flower.NewMemoryStore("/w"), tools)
-	for ev := range e.Run(t.Context(), agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"wait"}}, Prompt: "go"}) {
+	for ev, err := range e.Run(t.Context(), agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"wait"}}, Prompt: "go"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, ok := ev.(agent.ToolStarted); ok {
 			break
 		}

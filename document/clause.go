@@ -103,13 +103,13 @@ func clauses(s string) []clause {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if sep := separator(s, i, r, size); sep != 0 {
 			end(sep, r == '?')
-			switch {
-			case r == '(' || r == '[' || r == '【':
+			switch r {
+			case '(', '[', '【':
 				if depth++; depth == 1 {
 					groups++
 					cur.group = groups
 				}
-			case r == ')' || r == ']' || r == '】' || r == '\n':
+			case ')', ']', '】', '\n':
 				if depth = max(depth-1, 0); depth == 0 || r == '\n' {
 					depth, cur.group = 0, 0
 				}

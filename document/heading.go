@@ -109,7 +109,7 @@ func (d *dialect) parseLabel(s string, marked bool) (key, inline string, ordinal
 // after a name in 【】, or the name is the whole line.
 func cutLabel(s string) (words, rest string, colon, framed bool) {
 	if inner, ok := strings.CutPrefix(s, "【"); ok {
-		if words, rest, ok = strings.Cut(head(inner), "】"); ok {
+		if words, _, ok = strings.Cut(head(inner), "】"); ok {
 			rest = strings.TrimLeftFunc(inner[len(words)+len("】"):], unicode.IsSpace)
 			for _, c := range []string{":", "："} {
 				rest = strings.TrimPrefix(rest, c)

@@ -23,8 +23,9 @@ func (s sense) state() State {
 		return NotYet
 	case unreachableSense:
 		return Unreachable
+	default:
+		return Unclear
 	}
-	return Unclear
 }
 
 // minExplanation is the number of words from which a clause that is not
@@ -164,7 +165,7 @@ func (c *clause) sense() sense {
 	t := c.tally()
 	takesBack := c.has(reserve) || c.question || t.faults > 0 || c.has(repair) && c.has(negation|postfix|impossible)
 	if c.has(impossible | hopeless) {
-		return c.hopelessSense(t)
+		return c.hopelessSense()
 	}
 	if c.has(able) && t.negations == 1 && c.has(achieved|achieving) {
 		if takesBack {
@@ -205,7 +206,7 @@ func (c *clause) sense() sense {
 }
 
 // hopelessSense reads a clause that says that something cannot be.
-func (c *clause) hopelessSense(t tally) sense {
+func (c *clause) hopelessSense() sense {
 	cannot := false
 	for _, w := range c.words {
 		if cannot && w.is(verify) && !w.is(achieved|achieving) {

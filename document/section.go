@@ -48,7 +48,7 @@ func isRuleOrBlank(line string) bool {
 
 // isRule tells a thematic break: three or more of one of - * _ and blanks.
 func isRule(s string) bool {
-	return s != "" && strings.Contains("-*_", s[:1]) && strings.Count(s, s[:1]) >= 3 && strings.Trim(s, s[:1]+" \t") == ""
+	return s != "" && strings.IndexByte("-*_", s[0]) >= 0 && strings.Count(s, s[:1]) >= 3 && strings.Trim(s, s[:1]+" \t") == ""
 }
 
 // split cuts a text into blocks. It is the one place where structure is found.

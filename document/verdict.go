@@ -5,6 +5,7 @@ import "strings"
 // State is what a verdict concludes. The zero value is Unclear.
 type State int
 
+// What a verdict can conclude.
 const (
 	Unclear     State = iota // not understood, contradicts itself, or absent
 	Achieved                 // the goal is achieved
@@ -21,8 +22,9 @@ func (s State) String() string {
 		return "not_yet"
 	case Unreachable:
 		return "unreachable"
+	default:
+		return "unclear"
 	}
-	return "unclear"
 }
 
 // word is the state as a file says it.
@@ -34,8 +36,9 @@ func (s State) word() string {
 		return "未达成"
 	case Unreachable:
 		return "无法达成"
+	default:
+		return "不明确"
 	}
-	return "不明确"
 }
 
 // Verdict is a judge's answer to "is the goal achieved".
