@@ -491,11 +491,10 @@ type count struct {
 }
 
 func (c *count) UnmarshalJSON(data []byte) error {
-	var f float64
-	if string(data) == "null" || json.Unmarshal(data, &f) != nil || f < 0 || f > math.MaxInt32 {
-		return nil
+	var f *float64 // nil: null
+	if json.Unmarshal(data, &f) == nil && f != nil && *f >= 0 && *f <= math.MaxInt32 {
+		c.n, c.said = int(*f), true
 	}
-	c.n, c.said = int(f), true
 	return nil
 }
 

@@ -214,7 +214,7 @@ func (p *pieces) RoundTrip(req *http.Request) (*http.Response, error) {
 	for i, b := range *p {
 		readers[i] = bytes.NewReader(b)
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(readers...)), Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(readers...)), Request: req}, nil
 }
 
 func TestEverySplit(t *testing.T) {

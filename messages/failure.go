@@ -66,7 +66,7 @@ func (c *Client) brokenAnswer(ctx context.Context, w *watchdog, res *http.Respon
 	}
 	var e *agent.ModelError
 	var said *reportedError
-	var page *htmlAnswer
+	var page *pageError
 	var broken protocolError
 	switch {
 	case errors.As(err, &said):

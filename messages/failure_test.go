@@ -73,7 +73,9 @@ func TestRedirectKeepsTheKey(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		failed(t, server(t, Options{APIKey: "secret"}, says(status, "", "location", other.URL)))
+		if e := failed(t, server(t, Options{APIKey: "secret"}, says(status, "", "location", other.URL))); e.Status != status {
+			t.Errorf("got %+v, want status %d", *e, status)
+		}
 	}
 	if len(asked) != 0 {
 		t.Error("a redirect was followed")
@@ -96,7 +98,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 
 func TestErrorBodyIsBounded(t *testing.T) {
 	c := server(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(403)
+		w.WriteHeader(http.StatusForbidden)
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<16)); err != nil {
 				return
@@ -112,7 +114,7 @@ func TestErrorBodyIsBounded(t *testing.T) {
 func TestBrokenErrorBody(t *testing.T) {
 	c := server(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("content-length", "100")
-		w.WriteHeader(401)
+		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, "{")
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
@@ -198,7 +200,7 @@ func (s script) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		_ = w.Close()
 	}()
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: r, Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: r, Request: req}, nil
 }
 
 func split(events []string) (pieces []string) {
@@ -269,12 +271,12 @@ func TestCancel(t *testing.T) {
 			cancel()
 		}
 	})
-	if res != nil || err != context.Canceled {
+	if res != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	<-gone // the connection is closed, the server notices
 
-	if _, err := c.Generate(ctx, &agent.ModelRequest{}, nil); err != context.Canceled {
+	if _, err := c.Generate(ctx, &agent.ModelRequest{}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a dead context: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -282,7 +284,7 @@ func TestCancel(t *testing.T) {
 		defer cancel()
 		for _, s := range []script{{header: time.Hour}, {hang: true}} {
 			c := client(t, Options{Transport: s})
-			if _, err := c.Generate(ctx, &agent.ModelRequest{}, nil); err != context.DeadlineExceeded {
+			if _, err := c.Generate(ctx, &agent.ModelRequest{}, nil); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("past the deadline: %v", err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 
@@ -13,10 +14,10 @@ import (
 	"flower/agent"
 )
 
-// htmlAnswer is a page in place of an answer: a portal, or a proxy that speaks for a server it does not reach.
-type htmlAnswer struct{ title string }
+// pageError is a page in place of an answer: a portal, or a proxy that speaks for a server it does not reach.
+type pageError struct{ title string }
 
-func (e *htmlAnswer) Error() string {
+func (e *pageError) Error() string {
 	return "a web page came in place of an answer: not online yet, or the base URL is wrong: " + e.title
 }
 
@@ -25,7 +26,7 @@ func (c *Client) read(w *watchdog, res *http.Response, sink func(agent.Delta)) (
 	body := bufio.NewReader(res.Body)
 	first, err := firstByte(body)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil, protocolError("the answer is empty")
 	case err != nil:
 		return nil, err
@@ -80,7 +81,7 @@ func readPage(body io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return &htmlAnswer{title: pageTitle(string(page))}
+	return &pageError{title: pageTitle(string(page))}
 }
 
 // readWindow reads the description of a model.
@@ -92,8 +93,8 @@ func (c *Client) readWindow(ctx context.Context, w *watchdog, res *http.Response
 	var m struct {
 		MaxInputTokens count `json:"max_input_tokens"`
 	}
-	if json.Unmarshal(bytes.TrimSpace(data), &m) != nil || m.MaxInputTokens.n == 0 {
-		return 0, false, nil // a gateway that answers everything with something
+	if json.Unmarshal(bytes.TrimSpace(data), &m) == nil && m.MaxInputTokens.n > 0 {
+		return m.MaxInputTokens.n, true, nil
 	}
-	return m.MaxInputTokens.n, true, nil
+	return 0, false, nil // a gateway that answers everything with something
 }

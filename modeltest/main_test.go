@@ -77,6 +77,15 @@ func (c *client) do(body string) (*http.Response, error) {
 	return c.http.Do(req)
 }
 
+// fail sends a body that must not reach the server, and returns why it did not; nil if it did.
+func (c *client) fail(body string) error {
+	res, err := c.do(body)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	return err
+}
+
 // post sends a body and reads the whole answer.
 func (c *client) post(body string) (int, []byte) {
 	c.t.Helper()

@@ -121,7 +121,7 @@ func (m *memory) forgive(conversation string) {
 
 // check checks what depends on earlier answers and returns the prefix behind the last message.
 func (m *memory) check(r *Request, t *tree, bind bool) (*prefix, error) {
-	if err := m.checkPauses(r, t); err != nil {
+	if err := m.checkPauses(t); err != nil {
 		return nil, err
 	}
 	loop := loopStart(t)
@@ -214,7 +214,7 @@ func checkSeal(b *block, p *prefix, bind, latest bool) error {
 func zero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // checkPauses refuses assistant messages where only a paused answer may stand: at the end and before another one.
-func (m *memory) checkPauses(r *Request, t *tree) error {
+func (m *memory) checkPauses(t *tree) error {
 	var run []block
 	for i := range t.turns {
 		tn := &t.turns[i]

@@ -53,7 +53,7 @@ func (p *pipe) dial(ctx context.Context) (net.Conn, error) {
 
 // Dial connects to the server whatever the address; it fits http.Transport.DialContext. While Down is in effect it
 // fails with that error.
-func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Server) Dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	s.mu.Lock()
 	err := s.down
 	s.mu.Unlock()

@@ -37,14 +37,15 @@ func (s Script) Play(r *Request) Reply {
 // play plays the last of a list again for requests behind its end if that calls no tool: an agent that is asked once
 // more has nothing new to say. One that calls tools would go on forever.
 func (rule Rule) play(r *Request) Reply {
-	list, at := rule.Turns, 0
+	var list []Player
+	var at int
 	switch {
 	case rule.Play != nil:
 		return rule.Play.Play(r)
 	case rule.Plan != nil:
 		list, at = rule.Plan, r.Answers()
 	default:
-		at = r.Turn()
+		list, at = rule.Turns, r.Turn()
 	}
 	switch {
 	case len(list) == 0:

@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -165,7 +166,7 @@ func TestRefusalFailsTheTest(t *testing.T) {
 	if len(tb.errors) != 1 || !strings.Contains(tb.errors[0], "model: Field required") || len(s.Problems()) != 2 {
 		t.Errorf("the test was told %q", tb.errors)
 	}
-	if _, err := c.do(good().String()); err == nil {
+	if err := c.fail(good().String()); err == nil {
 		t.Error("the server answers after the test")
 	}
 	tb = &fakeTB{}
@@ -177,7 +178,7 @@ func TestRefusalFailsTheTest(t *testing.T) {
 func TestModelInfo(t *testing.T) {
 	s, c := start(t, Options{Models: map[string]Model{"mine": {Window: 5000}}})
 	get := func(c *client, path string) string {
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", c.url+path, nil)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+path, nil)
 		req.Header = c.header
 		res, err := c.http.Do(req)
 		if err != nil {
@@ -220,16 +221,16 @@ func TestPipeUnderAFakeClock(t *testing.T) {
 		}
 		events, err := readEvents(res.Body)
 		res.Body.Close()
-		if took := time.Since(begin); err != io.EOF || took != time.Duration(len(events)-1)*time.Second {
+		if took := time.Since(begin); !errors.Is(err, io.EOF) || took != time.Duration(len(events)-1)*time.Second {
 			t.Errorf("%d events in %v, %v", len(events), took, err)
 		}
 		c.http.CloseIdleConnections()
 		s.Down(syscall.ECONNREFUSED)
-		if _, err := c.do(good().String()); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		if err := c.fail(good().String()); err == nil || !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("down: %v", err)
 		}
 		s.Down(&net.DNSError{Err: "no such host", Name: "api", IsNotFound: true})
-		if _, err := c.do(good().String()); err == nil || !strings.Contains(err.Error(), "no such host") {
+		if err := c.fail(good().String()); err == nil || !strings.Contains(err.Error(), "no such host") {
 			t.Errorf("no name: %v", err)
 		}
 		s.Up()

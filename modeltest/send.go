@@ -318,8 +318,9 @@ func (c *connection) breakOff(b *Break) error {
 	case End:
 		c.begin()
 		return errEnd
+	default: // HangUp
+		return errAbort
 	}
-	return errAbort
 }
 
 // reset closes the connection so that the client sees a reset and not an end. In memory there is only an end.

@@ -86,7 +86,7 @@ func TestStreamSaysTheSameAsTheMessage(t *testing.T) {
 		t.Error("no request id")
 	}
 	events, err := readEvents(res.Body)
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	blocks, end := assemble(t, events)
@@ -190,8 +190,8 @@ func TestBreaks(t *testing.T) {
 		{"hang up", call.Broken(AfterEvents(3), HangUp), isEOF, "ping"},
 		{"reset in a call", call.Broken(Inside("tool_use"), Reset), isReset, "content_block_delta"},
 		{"in the middle of an event", call.Broken(AfterBytes(700), HangUp), isEOF, ""},
-		{"end", call.Broken(AfterEvents(4), End), func(err error) bool { return err == io.EOF }, "content_block_delta"},
-		{"error event", call.Failing(AfterEvents(2), "overloaded_error", "Overloaded"), func(err error) bool { return err == io.EOF }, "error"},
+		{"end", call.Broken(AfterEvents(4), End), isEnd, "content_block_delta"},
+		{"error event", call.Failing(AfterEvents(2), "overloaded_error", "Overloaded"), isEnd, "error"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -217,6 +217,7 @@ func TestBreaks(t *testing.T) {
 }
 
 func isEOF(err error) bool   { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+func isEnd(err error) bool   { return errors.Is(err, io.EOF) }
 func isReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
 
 func TestInsideACall(t *testing.T) {
@@ -237,36 +238,36 @@ func TestInsideACall(t *testing.T) {
 func TestGates(t *testing.T) {
 	before, middle := NewGate(), NewGate()
 	s, c := start(t, Options{Player: Say("hello world").Held(Point{}, before).Held(AfterEvents(4), middle)})
-	type answer struct {
-		res *http.Response
-		err error
-	}
-	got := make(chan answer)
+	begun, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		res, err := c.do(good().set("stream", "true").String())
-		got <- answer{res, err}
+		begun <- err
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		_, err = readEvents(res.Body)
+		ended <- err
 	}()
 	<-before.Reached()
 	select {
-	case <-got:
-		t.Fatal("answered before the gate was open")
+	case err := <-begun:
+		t.Fatalf("answered before the gate was open: %v", err)
 	default:
 	}
 	if r := s.Requests()[0]; r.Status != 0 {
 		t.Errorf("status %d before the gate", r.Status)
 	}
 	before.Open()
-	a := <-got
-	if a.err != nil {
-		t.Fatal(a.err)
+	if err := <-begun; err != nil {
+		t.Fatal(err)
 	}
-	defer a.res.Body.Close()
 	<-middle.Reached()
 	if r := s.Requests()[0]; r.Events != 4 || r.Whole || r.Ended {
 		t.Errorf("%d events at the gate, whole %v", r.Events, r.Whole)
 	}
 	middle.Open()
-	if _, err := readEvents(a.res.Body); err != io.EOF {
+	if err := <-ended; !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	s.Close()
@@ -291,7 +292,7 @@ func TestSilence(t *testing.T) {
 			s, c := start(t, Options{Player: Say("hello").Silent(AfterEvents(2), silent)})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			req, _ := http.NewRequestWithContext(ctx, "POST", s.URL+"/v1/messages", strings.NewReader(good().set("stream", "true").String()))
+			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/v1/messages", strings.NewReader(good().set("stream", "true").String()))
 			req.Header = c.header
 			res, err := c.http.Do(req)
 			if err != nil {
@@ -300,7 +301,7 @@ func TestSilence(t *testing.T) {
 			defer res.Body.Close()
 			<-silent.Reached()
 			ends[name](s, cancel)
-			if events, err := readEvents(res.Body); err == io.EOF || err == nil || len(events) > 2 {
+			if events, err := readEvents(res.Body); errors.Is(err, io.EOF) || err == nil || len(events) > 2 {
 				t.Errorf("ended with %v after %d events", err, len(events))
 			}
 		})
