@@ -13,9 +13,13 @@ import (
 	"flower/transcript"
 )
 
+// usable says whether a session can have this key. To read and to delete one that none can have is no error: nothing
+// is there.
+func usable(key agent.Key) bool { return key.Check() == nil }
+
 // Load implements agent.Log. It is one snapshot: entries that are appended meanwhile are not in it.
 func (s *Store) Load(ctx context.Context, key agent.Key) ([]json.RawMessage, error) {
-	if key.Check() != nil {
+	if !usable(key) {
 		return nil, nil
 	}
 	entries, err := payloads(ctx, s.stmts.load, key.String())
@@ -27,7 +31,7 @@ func (s *Store) Load(ctx context.Context, key agent.Key) ([]json.RawMessage, err
 
 // Tail implements flower.Store.
 func (s *Store) Tail(ctx context.Context, key agent.Key, n int) ([]json.RawMessage, error) {
-	if key.Check() != nil {
+	if !usable(key) {
 		return nil, nil
 	}
 	entries, err := payloads(ctx, s.stmts.tail, key.String(), max(n, 0))
@@ -40,7 +44,7 @@ func (s *Store) Tail(ctx context.Context, key agent.Key, n int) ([]json.RawMessa
 
 // Has implements flower.Store.
 func (s *Store) Has(ctx context.Context, key agent.Key) (bool, error) {
-	if key.Check() != nil {
+	if !usable(key) {
 		return false, nil
 	}
 	var has bool

@@ -16,7 +16,7 @@ import (
 
 // Prefix implements agent.Log.
 func (s *Store) Prefix(ctx context.Context, key agent.Key) (agent.Prefix, bool, error) {
-	if key.Check() != nil {
+	if !usable(key) {
 		return agent.Prefix{}, false, nil
 	}
 	var p agent.Prefix
@@ -163,7 +163,7 @@ func (s *Store) Sessions(ctx context.Context, project string) ([]flower.SessionI
 
 // Delete implements flower.Store. A session of another workspace is not there.
 func (s *Store) Delete(ctx context.Context, key agent.Key) error {
-	if key.Check() != nil {
+	if !usable(key) {
 		return nil
 	}
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
