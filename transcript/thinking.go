@@ -23,7 +23,7 @@ func (h *history) checkThinking() {
 
 // mangled says whether bytes of a thinking block were replaced when it was read.
 func (p *piece) mangled() bool {
-	return p.node.entry.repaired && strings.ContainsRune(p.Block.Thinking+p.Signature+p.Data, '\uFFFD')
+	return p.node.entry.repaired && strings.ContainsRune(p.Thinking+p.Signature+p.Data, '\uFFFD')
 }
 
 // dropLastThinking takes away thinking that nothing follows: an answer that broke off, or lost its calls.

@@ -83,7 +83,7 @@ func (d *demo) run(ctx context.Context) error {
 	d.dir = filepath.Join(root, "words")
 	d.said = make(map[string]bool)
 	if !d.opts.Keep {
-		defer os.RemoveAll(root)
+		defer func() { _ = os.RemoveAll(root) }()
 	}
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return fmt.Errorf("make workspace: %w", err)
@@ -137,7 +137,9 @@ func (d *demo) crash(ctx context.Context) error {
 	if err := first.Process.Kill(); err != nil {
 		return fmt.Errorf("kill flower: %w", err)
 	}
-	<-exited // killed: its error is what was asked for
+	if err := <-exited; err == nil {
+		return fmt.Errorf("the program ended well before it was killed: %w", ErrFailed)
+	}
 	close(d.killed)
 	before := d.sessions()
 	d.tell(d.words.killed, first.Process.Pid)

@@ -27,8 +27,8 @@ func TestJobWithoutACommandLine(t *testing.T) {
 			var out strings.Builder
 			err := Run(t.Context(), Options{
 				Out: &out, Chinese: chinese, Pace: -1, Environ: os.Environ(),
-				Flower: func(ctx context.Context, args, env []string, stdin io.Reader, w io.Writer) int {
-					return job(ctx, t, args, env, stdin, w)
+				Flower: func(ctx context.Context, args, env []string, stdin io.Reader, _ io.Writer) int {
+					return job(ctx, t, args, env, stdin)
 				},
 			})
 			if err != nil {
@@ -44,7 +44,7 @@ func TestJobWithoutACommandLine(t *testing.T) {
 }
 
 // job is flower go in small.
-func job(ctx context.Context, t *testing.T, args, env []string, stdin io.Reader, out io.Writer) int {
+func job(ctx context.Context, t *testing.T, args, env []string, stdin io.Reader) int {
 	value := func(flag string) string {
 		for i, a := range args {
 			if a == flag {
@@ -112,7 +112,7 @@ func job(ctx context.Context, t *testing.T, args, env []string, stdin io.Reader,
 	if err != nil {
 		return fail(err)
 	}
-	defer rt.Close()
+	defer func() { _ = rt.Close() }()
 	outcome, err := flower.Starter(flower.StarterOptions{Ask: args[len(args)-1], JudgeCanRun: true, Lang: lang}).Run(ctx, rt)
 	if err != nil {
 		return fail(err)

@@ -10,35 +10,35 @@ import (
 
 // ReadRegular returns the content of the regular file at path, which may be a
 // symbolic link to one. It never blocks on a pipe or device: those and
-// directories give a [NotRegularError]. More than max bytes give a
-// [TooLargeError]; max <= 0 means no limit. A missing file is fs.ErrNotExist.
-func ReadRegular(path string, max int64) ([]byte, error) {
-	data, err := readRegular(path, max)
+// directories give a [NotRegularError]. More than limit bytes give a
+// [TooLargeError]; limit <= 0 means none. A missing file is fs.ErrNotExist.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	data, err := readRegular(path, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return data, nil
 }
 
-func readRegular(path string, max int64) ([]byte, error) {
+func readRegular(path string, limit int64) ([]byte, error) {
 	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if max <= 0 {
+	if limit <= 0 {
 		return io.ReadAll(f)
 	}
-	if info.Size() > max {
-		return nil, &TooLargeError{Path: path, Size: info.Size(), Max: max}
+	if info.Size() > limit {
+		return nil, &TooLargeError{Path: path, Size: info.Size(), Max: limit}
 	}
 	// The size is only a hint: files grow, and those in /proc say 0.
-	data, err := io.ReadAll(io.LimitReader(f, max+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > max {
-		return nil, &TooLargeError{Path: path, Size: int64(len(data)), Max: max}
+	if int64(len(data)) > limit {
+		return nil, &TooLargeError{Path: path, Size: int64(len(data)), Max: limit}
 	}
 	return data, nil
 }

@@ -125,7 +125,7 @@ func judgePrintf(args []word) string {
 			return ""
 		}
 		after = strings.TrimLeft(after, "-+ #0123456789.*'")
-		if after == "" || !strings.Contains("diouxXfFeEgGaAcsbq%", after[:1]) {
+		if after == "" || strings.IndexByte("diouxXfFeEgGaAcsbq%", after[0]) < 0 {
 			return "the format holds a conversion that is not on the list"
 		}
 		rest = after[1:]

@@ -199,8 +199,9 @@ func judgeRedirect(r *syntax.Redirect) string {
 		return fmt.Sprintf("a redirection writes to %q", w.text)
 	case syntax.RdrIn:
 		return endless(w)
+	default:
+		return fmt.Sprintf("the redirection %s is not on the list", r.Op)
 	}
-	return fmt.Sprintf("the redirection %s is not on the list", r.Op)
 }
 
 // judgeCall judges one simple command.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -254,7 +255,7 @@ func judgeLsof(args []word) string {
 		if w != "+D" && w != "+d" || i+1 == len(args) {
 			return fmt.Sprintf("the flag %s is not on the list of harmless ones", clip(w))
 		}
-		rest := append(args[:i:i], args[i+2:]...)
+		rest := slices.Concat(args[:i], args[i+2:])
 		if args[i+1].glob || strings.HasPrefix(args[i+1].text, "-") {
 			return fmt.Sprintf("%s is not a plain directory", clip(args[i+1].text))
 		}
