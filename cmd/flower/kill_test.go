@@ -58,12 +58,12 @@ func TestKill(t *testing.T) {
 }
 
 // build compiles the program once for all tests of this package.
-var build = func() func(t *testing.T) string {
+var build = func() func(t testing.TB) string {
 	var once sync.Once
 	var path string
 	var out []byte
 	var err error
-	return func(t *testing.T) string {
+	return func(t testing.TB) string {
 		t.Helper()
 		once.Do(func() {
 			var dir string
