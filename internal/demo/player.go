@@ -26,10 +26,7 @@ func (d *demo) play(r *modeltest.Request) modeltest.Reply {
 
 func (d *demo) script() modeltest.Script {
 	w := d.words
-	about := func(task string) func(*modeltest.Request) bool {
-		return func(r *modeltest.Request) bool { return strings.Contains(r.FirstUser(), task) }
-	}
-	return modeltest.Script{
+	return append(d.workers(), modeltest.Script{
 		{Role: modeltest.Clarifier, Plan: []modeltest.Player{
 			modeltest.Answer(modeltest.Think(w.think), modeltest.Text(w.look), modeltest.Call("Glob", input{"pattern": "*"})),
 			modeltest.Answer(modeltest.Call("mcp__human__ask", input{"question": w.question1, "options": w.options1})),
@@ -55,6 +52,24 @@ func (d *demo) script() modeltest.Script {
 			modeltest.Answer(modeltest.Call("TodoWrite", todos(w, 3)), modeltest.Call("mcp__human__inbox", input{})),
 			modeltest.Say(w.report2),
 		}},
+		{Role: modeltest.Judge, Plan: []modeltest.Player{
+			modeltest.Answer(
+				modeltest.Call("Bash", input{"command": "./count.sh sample.txt", "description": w.check1}),
+				modeltest.Call("Bash", input{"command": `./count.sh missing.txt; echo "exit code: $?"`, "description": w.check2}),
+				modeltest.Call("Read", input{"file_path": "README.md"}),
+			),
+			modeltest.PlayerFunc(d.verdict),
+		}},
+	}...)
+}
+
+// workers plays one worker for each task.
+func (d *demo) workers() modeltest.Script {
+	w := d.words
+	about := func(task string) func(*modeltest.Request) bool {
+		return func(r *modeltest.Request) bool { return strings.Contains(r.FirstUser(), task) }
+	}
+	return modeltest.Script{
 		{Role: modeltest.Worker, When: about(w.task1), Plan: []modeltest.Player{
 			modeltest.Answer(modeltest.Call("Write", input{"file_path": "count.sh", "content": firstProgram})),
 			d.together(modeltest.Answer(modeltest.Call("Bash", input{
@@ -75,14 +90,6 @@ func (d *demo) script() modeltest.Script {
 			modeltest.Answer(modeltest.Call("Edit", input{"file_path": "count.sh", "old_string": oldLine, "new_string": check})),
 			modeltest.Answer(modeltest.Call("Bash", input{"command": `./count.sh sample.txt; ./count.sh missing.txt; echo "exit code: $?"`, "description": w.tryIt})),
 			modeltest.Say(w.done3),
-		}},
-		{Role: modeltest.Judge, Plan: []modeltest.Player{
-			modeltest.Answer(
-				modeltest.Call("Bash", input{"command": "./count.sh sample.txt", "description": w.check1}),
-				modeltest.Call("Bash", input{"command": `./count.sh missing.txt; echo "exit code: $?"`, "description": w.check2}),
-				modeltest.Call("Read", input{"file_path": "README.md"}),
-			),
-			modeltest.PlayerFunc(d.verdict),
 		}},
 	}
 }
