@@ -143,6 +143,13 @@ func (s *terminal) expect(want string) {
 	}
 }
 
+// shown is everything the terminal has shown.
+func (s *terminal) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out
+}
+
 // enter types a text.
 func (s *terminal) enter(typed string) {
 	s.t.Helper()
@@ -160,7 +167,7 @@ func (s *terminal) ends(code int) {
 		s.t.Fatal("the program does not end")
 	}
 	if got := s.cmd.ProcessState.ExitCode(); got != code {
-		s.t.Errorf("exit code %d, want %d; the terminal shows\n%s", got, code, s.out)
+		s.t.Errorf("exit code %d, want %d; the terminal shows\n%s", got, code, s.shown())
 	}
 }
 
@@ -195,7 +202,7 @@ func TestTerminal(t *testing.T) {
 	s.expect("Two files, two workers.")
 	s.expect("== done")
 	s.ends(0)
-	if strings.Contains(s.out, "goroutine") {
+	if strings.Contains(s.shown(), "goroutine") {
 		t.Error("a stack trace")
 	}
 	manifest, err := os.ReadFile(filepath.Join(dir, "runs", "manifest.json"))

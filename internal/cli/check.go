@@ -38,8 +38,11 @@ func (a *app) findPlace() (place, error) {
 	if p.workspace, err = flower.ResolveWorkspace(workspace); err != nil {
 		return place{}, &usageError{err}
 	}
-	if err := a.checkDir(workbench.Open(p.workspace).Dir(), "place.bench", false); err != nil {
-		return place{}, err
+	bench := workbench.Open(p.workspace)
+	for _, dir := range []string{bench.Dir(), bench.Notes(), bench.SpillDir()} {
+		if err := a.checkDir(dir, "place.bench", false); err != nil {
+			return place{}, err
+		}
 	}
 	if err := a.checkDir(p.runDir, "place.rundir", false); err != nil {
 		return place{}, err
