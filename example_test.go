@@ -28,7 +28,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.WriteFile(filepath.Join(dir, "seed.txt"), []byte("sunflower\n"), 0o600); err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func runIn(dir string, endpoint *modeltest.Server, w *flower.Workflow) (*flower.
 	if err != nil {
 		return nil, err
 	}
-	defer rt.Close()
+	defer func() { _ = rt.Close() }()
 	return w.Run(ctx, rt)
 }
 

@@ -178,7 +178,6 @@ func (h *Human) wait(ctx context.Context, q Question) (said string, how AnswerKi
 		h.forget(w)
 		select {
 		case said = <-w.reply: // taken at the same moment: what Answer has accepted counts
-			err = nil
 		default:
 			return "", how, err
 		}
@@ -238,8 +237,9 @@ func (h *Human) told(said string, how AnswerKind) string {
 		return say(h.opts.Lang, "answer.quota", map[string]any{"Max": max(h.opts.MaxQuestions, 0)})
 	case Nobody:
 		return say(h.opts.Lang, "answer.nobody", nil)
+	default: // TimedOut
+		return say(h.opts.Lang, "answer.timeout", nil)
 	}
-	return say(h.opts.Lang, "answer.timeout", nil)
 }
 
 // Pending returns the oldest question that waits.

@@ -264,7 +264,7 @@ func (m *memoryStore) fork(from, to agent.Key) error {
 		return ErrSessionExists
 	}
 	copies := map[string]*memorySession{}
-	m.data.family(from, func(stored string, s *memorySession) {
+	m.data.family(from, func(_ string, s *memorySession) {
 		c := &memorySession{
 			key:       to,
 			workspace: m.workspace, entries: slices.Clone(s.entries), uuids: map[string]bool{}, prefix: s.prefix,
@@ -286,13 +286,9 @@ func (m *memoryStore) fork(from, to agent.Key) error {
 // Delete implements Store. A session of another workspace is not there.
 func (m *memoryStore) Delete(ctx context.Context, key agent.Key) error {
 	return m.do(ctx, func() error {
-		if key.Check() != nil {
-			return nil
+		if s := m.find(key); key.Check() == nil && (s == nil || !m.hides(s)) {
+			m.data.family(key, func(stored string, _ *memorySession) { delete(m.data.sessions, stored) })
 		}
-		if s := m.find(key); s != nil && m.hides(s) {
-			return nil
-		}
-		m.data.family(key, func(stored string, _ *memorySession) { delete(m.data.sessions, stored) })
 		return nil
 	})
 }

@@ -349,7 +349,7 @@ func TestLineageHoldsNamesOnly(t *testing.T) {
 	w.play["one"] = failing(1)
 	s := step("one")
 	s.Retries = 1
-	s.Gate = func(ctx context.Context, st *State, r StepResult) (Decision, error) {
+	s.Gate = func(ctx context.Context, st *State, _ StepResult) (Decision, error) {
 		judged, err := st.Runtime.Run(ctx, Attempt{Step: "one", Label: JudgeLabel("one", st.Round), Agent: named("judge"), Prompt: "judge"})
 		if err != nil {
 			return Decision{}, err

@@ -53,7 +53,6 @@ type printOptions struct {
 type worker struct {
 	short string // "w1"
 	began time.Time
-	turns int
 }
 
 func newPrinter(p *text.Printer, opts printOptions) *printer {
