@@ -214,6 +214,7 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	}
 	if mine {
 		rt.book(context.WithoutCancel(ctx), *row)
+		rt.booksFailed(filepath.Join(rt.bench.Dir(), "INDEX.md"), rt.bench.WriteIndex())
 	}
 	rt.emit(AttemptFinished{Result: *row})
 	return *row, err

@@ -68,6 +68,9 @@ func TestJob(t *testing.T) {
 	if goal := string(k.file(".flower/notes/目标.md")); !strings.Contains(goal, "# 目标\n") || !strings.Contains(goal, "# 判定清单\n") || !strings.Contains(goal, "- marks.txt has three lines") {
 		t.Errorf("goal:\n%s", goal)
 	}
+	if index := string(k.file(".flower/INDEX.md")); !strings.Contains(index, "需求.md") || !strings.Contains(index, "目标.md") {
+		t.Errorf("index:\n%s", index)
+	}
 	k.atOnce()
 }
 
