@@ -122,13 +122,10 @@ func (k *kill) play(r *modeltest.Request) modeltest.Reply {
 	if k.at == whileTool || r.Role() != k.role || r.Answers() != turn || !k.disarm() {
 		return reply
 	}
-	switch k.at {
-	case midStream:
+	if k.at == midStream {
 		return reply.Held(modeltest.AfterEvents(3), k.gate)
-	case betweenTurns, beforeResponse:
-		return reply.Held(modeltest.Point{}, k.gate)
 	}
-	return reply
+	return reply.Held(modeltest.Point{}, k.gate)
 }
 
 // disarm says once that this is the point.
@@ -228,9 +225,9 @@ func (k *kill) start(ask ...string) (*exec.Cmd, io.WriteCloser, io.Reader) {
 	if err := cmd.Start(); err != nil {
 		k.Fatal(err)
 	}
-	in.Close()
+	_ = in.Close() // the child has its own
 	watchdog := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
-	k.Cleanup(func() { watchdog.Stop(); out.Close() })
+	k.Cleanup(func() { watchdog.Stop(); _ = out.Close() })
 	return cmd, stdin, out
 }
 
@@ -251,7 +248,7 @@ func (k *kill) converse(out io.Reader, stdin io.Writer) (killNow bool) {
 				return true
 			}
 			k.asked[q]++
-			fmt.Fprintln(stdin, a)
+			_, _ = fmt.Fprintln(stdin, a) // a process that was killed does not read it
 		}
 	}
 	return false
@@ -311,19 +308,21 @@ func (k *kill) untilKilled() {
 		_ = syscall.Kill(child, syscall.SIGKILL)
 	}
 	k.gate.Open()
-	stdin.Close()
+	_ = stdin.Close()
 	<-ended
 }
 
 // toTheEnd starts the program again and lets it finish.
 func (k *kill) toTheEnd() {
 	cmd, stdin, out := k.start()
-	fmt.Fprintln(stdin) // not a terminal: the first line would be a remark, and there is none
+	if _, err := fmt.Fprintln(stdin); err != nil { // not a terminal: the first line would be a remark, and there is none
+		k.Fatal(err)
+	}
 	k.converse(out, stdin)
 	if err := cmd.Wait(); err != nil {
 		k.Fatalf("the second process: %v\n%s", err, k.printed())
 	}
-	stdin.Close()
+	_ = stdin.Close()
 }
 
 func (k *kill) printed() string {
