@@ -118,13 +118,13 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 			return &usageError{errors.New(o.Say("request.none"))}
 		}
 	}
-	print := newPrinter(o.Printer, printOptions{
+	show := newPrinter(o.Printer, printOptions{
 		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
 		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
-		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, print: print,
-		observe: print.Event, budget: o.budget,
+		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, print: show,
+		observe: show.Event, budget: o.budget,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})
 	if err != nil {

@@ -30,19 +30,21 @@ func (a *app) supervise(work func(context.Context, *watch) error) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	w := &watch{app: a}
-	done := make(chan error, 1)
+	done := make(chan struct{})
+	var failed error
 	go func() {
+		defer close(done)
 		defer func() {
 			if v := recover(); v != nil {
-				done <- fmt.Errorf("internal error: %v", v)
+				failed = fmt.Errorf("internal error: %v", v)
 			}
 		}()
-		done <- work(ctx, w)
+		failed = work(ctx, w)
 	}()
 	for {
 		select {
-		case err := <-done:
-			return err
+		case <-done:
+			return failed
 		case sig := <-a.Signals:
 			stop := w.signal(sig)
 			if stop == nil {
