@@ -258,7 +258,7 @@ func TestReaderBesideWriter(t *testing.T) {
 	own := agent.Key{Project: "p", Session: "live"}
 	r := openReader(t, path)
 	seen, states := len(told), 0
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); states < 20 && time.Now().Before(end); {
 		ids := readIDs(t, r, own)
 		if len(ids) < seen {
 			t.Fatalf("%d entries, %d before", len(ids), seen)

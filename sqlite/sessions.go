@@ -208,9 +208,7 @@ func (s *Store) fork(ctx context.Context, tx *sql.Tx, from, to string) error {
 	if !there {
 		return flower.ErrNoSession
 	}
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM entries WHERE `+family+`)
-		OR EXISTS (SELECT 1 FROM meta WHERE `+family+`)
-		OR EXISTS (SELECT 1 FROM flower_sessions WHERE `+family+`)`, to).Scan(&taken)
+	err = tx.QueryRowContext(ctx, `SELECT `+occupied, to).Scan(&taken)
 	if err != nil {
 		return err
 	}

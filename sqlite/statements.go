@@ -15,6 +15,11 @@ type statements struct {
 // A store key, or one of its subagents': ?1 is the key, and "0" is the character after "/".
 const family = `(store_key = ?1 OR store_key > ?1 || '/' AND store_key < ?1 || '0')`
 
+// occupied is true if anything is stored under the key ?1 or below.
+const occupied = `(EXISTS (SELECT 1 FROM entries WHERE ` + family + `)
+	OR EXISTS (SELECT 1 FROM meta WHERE ` + family + `)
+	OR EXISTS (SELECT 1 FROM flower_sessions WHERE ` + family + `))`
+
 // hidden is true if the session ?1 was started in another workspace than ?2.
 const hidden = `(?2 <> '' AND EXISTS (SELECT 1 FROM flower_sessions WHERE store_key = ?1 AND workspace NOT IN ('', ?2)))`
 
