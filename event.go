@@ -117,6 +117,10 @@ type BooksFailed struct {
 	Err  error
 }
 
+// Unguarded says that leases do not work in the run directory, so that nothing keeps another flower out of it or out of
+// the sessions; said once. The run goes on.
+type Unguarded struct{ Err error }
+
 func (WorkflowStarted) flowerEvent() {}
 func (NotContinued) flowerEvent()    {}
 func (StepStarted) flowerEvent()     {}
@@ -134,3 +138,4 @@ func (NoteTaken) flowerEvent()       {}
 func (Waiting) flowerEvent()         {}
 func (Interrupted) flowerEvent()     {}
 func (BooksFailed) flowerEvent()     {}
+func (Unguarded) flowerEvent()       {}

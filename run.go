@@ -7,8 +7,9 @@ import (
 )
 
 // Run works through the steps on rt and returns how it went, also when it failed: the outcome is never nil. Errors:
-// *StepError around what stopped a step (*Abort if its gate did, ErrInterrupted, ctx's cause), what Begin returned, a
-// mistake in the workflow, or a store that cannot be read.
+// *StepError around what stopped a step (*Abort if its gate did, ErrInterrupted, ErrLeaseLost, ctx's cause), what Begin
+// returned, *InUse if another flower works in the run directory and the workflow is not Fresh, a mistake in the workflow,
+// or a store that cannot be read.
 func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
 	r := &runner{
 		workflow: w, rt: rt, book: newLineageBook(rt.opts.RunDir, rt.workspace, rt.opts.Now),
@@ -21,7 +22,7 @@ func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
 	before := len(rt.rows())
 	err := w.check()
 	if err == nil {
-		err = r.run(ctx)
+		err = r.alone(ctx)
 	}
 	cost, unpriced := rt.Spent()
 	return &Outcome{
@@ -37,6 +38,17 @@ type runner struct {
 	state     *State
 	inherited map[string]bool    // steps whose session comes from an earlier run
 	refused   map[string]refusal // steps whose session does, and cannot be used
+}
+
+// alone runs where no other flower does. What the caller has claimed stays claimed.
+func (r *runner) alone(ctx context.Context) error {
+	if !r.workflow.Fresh && !r.rt.claimed() {
+		if err := r.rt.Claim(); err != nil {
+			return err
+		}
+		defer r.rt.Release()
+	}
+	return r.run(ctx)
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -140,9 +152,11 @@ func (r *runner) step(ctx context.Context, i int) error {
 	return nil
 }
 
-// stopped says whether the run as a whole was stopped: no later step may start.
+// stopped says whether the run as a whole was stopped: no later step may start. A session that is another's is not
+// retried: that would be a new one.
 func stopped(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, ErrInterrupted)
+	var busy *InUse
+	return ctx.Err() != nil || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLeaseLost) || errors.As(err, &busy)
 }
 
 func (r *runner) keep(s *Step, result StepResult) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"flower/agent"
+	"flower/internal/disk"
 	"flower/internal/workbench"
 	"flower/transcript"
 )
@@ -61,6 +62,12 @@ type Runtime struct {
 	inFlight  *StepResult             // row of the attempt in flight; its fields change under mu as long as it stands here
 	results   []StepResult
 	saidBooks map[string]bool
+
+	claim      *disk.Lease // of the run directory; nil: not claimed
+	claimant   Owner       // what claim says
+	madeDir    bool        // for claim
+	lease      *disk.Lease // of the session of the attempt in flight
+	saidLeases bool
 
 	observing sync.Mutex // held while Observe runs
 }
@@ -117,8 +124,11 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 	}, nil
 }
 
-// Close closes the store.
-func (rt *Runtime) Close() error { return rt.opts.Store.Close() }
+// Close releases the run directory and closes the store.
+func (rt *Runtime) Close() error {
+	rt.Release()
+	return rt.opts.Store.Close()
+}
 
 // Workspace is the resolved path of the workspace.
 func (rt *Runtime) Workspace() string { return rt.workspace }
@@ -179,13 +189,15 @@ type Attempt struct {
 	Index bool
 	// Inbox delivers the person's remarks.
 	Inbox bool
-	// OnSession is told the session's id before anything is sent; nil tells nobody.
+	// OnSession is told the session's id when its prompt is durable and before anything is sent, from the engine's
+	// goroutine while Run waits; nil tells nobody.
 	OnSession func(id string)
 	// Annotate may change the row before it is written; nil leaves it.
 	Annotate func(*StepResult)
 }
 
-// Run runs an attempt to its end and writes its row. The error is the result's Err: nil only if the agent ended well.
+// Run runs an attempt to its end and writes its row. The error is the result's Err: nil only if the agent ended well. It
+// is *InUse, and there is no row, if the session is another flower's at the moment.
 func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	if a.Label == "" {
 		a.Label = a.Step
@@ -194,11 +206,27 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	rt.fly(row)
 	key, err := rt.session(ctx, a, row)
 	if err == nil {
-		if a.OnSession != nil {
-			a.OnSession(key.Session)
-		}
+		err = rt.enter(key.Session, a.Label)
+	}
+	var busy *InUse
+	if errors.As(err, &busy) {
+		rt.land()
+		row.Error, row.err = err.Error(), err
+		return *row, err
+	}
+	if err == nil {
+		defer rt.leave()
 		rt.emit(AttemptStarted{Step: a.Step, Label: a.Label, Agent: a.Agent.Name, SessionID: key.Session, Resumed: row.Resumed})
-		err = rt.attempts(ctx, a, key, row)
+		// The prompt is durable before the session is named: a process that dies in between leaves a session that nobody
+		// knows, not the name of one that holds nothing.
+		named := sync.OnceFunc(func() {
+			if a.OnSession != nil {
+				a.OnSession(key.Session)
+			}
+		})
+		if err = rt.attempts(ctx, a, key, row, named); err == nil {
+			named() // nothing had to be sent
+		}
 	}
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, ErrInterrupted)) {
 		err = context.Cause(ctx) // stores know only that they were stopped, not why
@@ -271,8 +299,8 @@ func (rt *Runtime) HasSession(ctx context.Context, id string) (bool, error) {
 }
 
 // attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
-func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult) error {
-	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: uuid.NewString(), Meter: rt.meter}
+func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult, named func()) error {
+	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: uuid.NewString(), Ready: named, Meter: rt.meter}
 	if a.Index && !row.Resumed {
 		req.Prompt = rt.withIndex(req.Prompt)
 	}
@@ -280,6 +308,9 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 		req.Inbox = rt.opts.Human
 	}
 	for {
+		if err := rt.report(a.Label); err != nil {
+			return err
+		}
 		interrupted, err := rt.once(ctx, a.Label, req, row)
 		if !interrupted {
 			if err == nil {
@@ -346,11 +377,19 @@ func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, ro
 		}
 		rt.edit(func() { note(ev, row) })
 		rt.emit(AgentEvent{Label: label, Event: ev})
+		if _, ok := ev.(agent.Answered); ok {
+			if lost := rt.report(label); lost != nil {
+				cancel(lost)
+			}
+		}
 	}
 	rt.mu.Lock()
 	rt.cancel = nil
 	rt.mu.Unlock()
 	interrupted = ctx.Err() == nil && errors.Is(context.Cause(running), ErrInterrupted)
+	if errors.Is(context.Cause(running), ErrLeaseLost) {
+		err = ErrLeaseLost
+	}
 	cancel(nil)
 	return interrupted, err
 }

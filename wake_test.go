@@ -216,12 +216,13 @@ func TestArchiveWithoutInbox(t *testing.T) {
 	equal(t, "archive", w.archived(), []string{lineageFile, workbench.Goal, workbench.Brief})
 }
 
-// TestWakesAreCountedOnce: two runs in one directory at the same time count both.
+// TestWakesAreCountedOnce: two runs in one directory at the same time, where no lock keeps them apart, count both.
 func TestWakesAreCountedOnce(t *testing.T) {
 	w := newWorld(t)
 	inner := &Workflow{Steps: []Step{step("two")}}
 	outer := step("one")
-	outer.Gate = func(_ context.Context, _ *State, _ StepResult) (Decision, error) {
+	outer.Gate = func(_ context.Context, s *State, _ StepResult) (Decision, error) {
+		s.Runtime.Release()
 		rt := w.start()
 		o, err := inner.Run(t.Context(), rt)
 		if err == nil && o.Woke != 2 {

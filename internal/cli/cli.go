@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"flower"
 	"flower/agent"
 	"flower/internal/text"
 )
@@ -99,6 +100,10 @@ func (a *app) report(err error) int {
 		return code
 	}
 	line := oneLine(err.Error())
+	var busy *flower.InUse
+	if errors.As(err, &busy) {
+		line = a.inUse(busy)
+	}
 	if hint := a.hint(err); hint != "" {
 		line += " - " + hint
 	}
@@ -108,6 +113,9 @@ func (a *app) report(err error) int {
 
 // hint is what a person can do about an error; "" where its own text says it.
 func (a *app) hint(err error) string {
+	if errors.Is(err, flower.ErrLeaseLost) {
+		return a.Say("hint.lost")
+	}
 	var model *agent.ModelError
 	if !errors.As(err, &model) {
 		return ""

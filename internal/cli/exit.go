@@ -17,6 +17,7 @@ const (
 	exitPerson    = 3
 	exitConfig    = 4
 	exitNetwork   = 5
+	exitInUse     = 6
 	exitHangup    = 129
 	exitInterrupt = 130
 	exitTerm      = 143
@@ -33,6 +34,7 @@ var exitCodes = []struct {
 	{"3", "exit.person"},
 	{"4", "exit.config"},
 	{"5", "exit.network"},
+	{"6", "exit.inuse"},
 	{"130, 129, 143", "exit.signal"},
 }
 
@@ -60,6 +62,7 @@ func codeOf(err error) int {
 		value *config.ValueError
 		file  *config.FileError
 		model *agent.ModelError
+		busy  *flower.InUse
 	)
 	switch {
 	case err == nil:
@@ -74,6 +77,8 @@ func codeOf(err error) int {
 		return exitPerson
 	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file):
 		return exitConfig
+	case errors.As(err, &busy), errors.Is(err, flower.ErrLeaseLost):
+		return exitInUse
 	case errors.As(err, &model):
 		return codeOfModel(model)
 	}

@@ -100,11 +100,12 @@ func (a *app) runGo(o goOptions, ask string) error {
 	if err != nil {
 		return err
 	}
-	cfg, redactor, err := a.loadConfig()
-	if err != nil {
-		return err
+	// Talking to a flower that runs already needs no credentials: run says if they are missed.
+	cfg, redactor, cfgErr := a.loadConfig()
+	g := &goRun{
+		app: a, goOptions: o, ask: strings.TrimSpace(ask), place: where,
+		cfg: cfg, cfgErr: cfgErr, redactor: redactor, input: a.newInput(),
 	}
-	g := &goRun{app: a, goOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor, input: a.newInput()}
 	return a.supervise(g.run)
 }
 
@@ -115,12 +116,23 @@ type goRun struct {
 	ask      string
 	place    place
 	cfg      config.Config
+	cfgErr   error
 	redactor *config.Redactor
 	input    *input
+	heard    bool              // the person was asked for a line
+	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
 	print    *printer
 }
 
 func (g *goRun) run(ctx context.Context, w *watch) (err error) {
+	if owner, runs := flower.Running(g.place.runDir); runs {
+		if done, err := g.beside(ctx, owner); done || err != nil {
+			return err
+		}
+	}
+	if g.cfgErr != nil {
+		return g.cfgErr
+	}
 	began := g.Now()
 	wake := flower.WakeState(g.place.workspace, g.place.runDir)
 	waking := wake.Waking || wake.Steps[flower.StepClarify] != ""
@@ -138,25 +150,43 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if waking && !g.fresh {
-		g.print.Wake(tilde(g.place.workspace, g.place.home), wake, r.rt.ContextOf(ctx, wake.Steps[flower.StepWork]))
-		if err := g.askAgain(ctx); err != nil {
-			return err
-		}
-	}
-	if g.fresh {
-		dir, err := r.rt.Archive(ctx)
-		if err != nil {
-			return err
-		}
-		if dir != "" {
-			g.out.Line("+ " + g.Say("archived", text.Data{"Path": g.print.path(dir)}))
-		}
+	if done, err := g.begin(ctx, r, wake, waking); done || err != nil {
+		return err
 	}
 	w.running(r.rt)
 	outcome, err := g.work(ctx, r)
 	g.close(outcome, err, g.Now().Sub(began))
 	return err
+}
+
+// begin says what is remembered, asks what is wanted, makes the run directory ours, and puts the history aside if
+// something new begins. Nobody who has not decided yet keeps others from running: the asking comes first.
+func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool) (done bool, err error) {
+	remember := func() {
+		g.print.Wake(tilde(g.place.workspace, g.place.home), wake, r.rt.ContextOf(ctx, wake.Steps[flower.StepWork]))
+	}
+	goesOn := waking && !g.fresh
+	asks := goesOn && g.ask == ""
+	if asks {
+		remember()
+		if err := g.askAgain(ctx); err != nil {
+			return false, err
+		}
+	}
+	if done, err := g.claim(ctx, r); done || err != nil {
+		return done, err
+	}
+	if goesOn && !asks {
+		remember()
+	}
+	if !g.fresh {
+		return false, nil
+	}
+	dir, err := r.rt.Archive(ctx)
+	if err == nil && dir != "" {
+		g.out.Line("+ " + g.Say("archived", text.Data{"Path": g.print.path(dir)}))
+	}
+	return false, err
 }
 
 func (g *goRun) rigOptions(w *watch) rigOptions {
@@ -184,6 +214,7 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 
 // request asks what is wanted.
 func (g *goRun) request(ctx context.Context) error {
+	g.heard = true
 	for {
 		said, ok, err := g.input.prompt(ctx, "prompt.new")
 		if err != nil {
@@ -200,9 +231,7 @@ func (g *goRun) request(ctx context.Context) error {
 
 // askAgain asks at wake whether there is anything new to say.
 func (g *goRun) askAgain(ctx context.Context) error {
-	if g.ask != "" {
-		return nil
-	}
+	g.heard = true
 	said, ok, err := g.input.prompt(ctx, "prompt.wake")
 	switch {
 	case err != nil:

@@ -193,6 +193,8 @@ func (p *printer) Event(ev flower.Event) {
 		p.waiting(ev.Attempt, ev.Wait, ev.Err)
 	case flower.Interrupted:
 		p.say("! ", "interrupted")
+	case flower.Unguarded:
+		p.say("! ", "unguarded", text.Data{"Err": oneLine(ev.Err.Error())})
 	case flower.BooksFailed:
 		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": ev.Err.Error()})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"flower"
 	"flower/agent"
@@ -64,12 +63,8 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	if err != nil {
 		return nil, err
 	}
-	r.store, err = sqlite.Open(ctx, filepath.Join(opts.place.runDir, storeFile), sqlite.Options{Workspace: opts.place.workspace, Now: a.Now})
-	if err != nil {
+	if r.store, err = a.openStore(ctx, opts.place); err != nil {
 		r.model.Close()
-		if errors.Is(err, sqlite.ErrNotDatabase) || errors.Is(err, sqlite.ErrNewer) {
-			err = &usageError{err}
-		}
 		return nil, err
 	}
 	defer func() {
@@ -120,6 +115,9 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 // close releases what newRig has opened.
 func (r *rig) close() error {
 	r.model.Close()
+	if r.rt != nil {
+		r.rt.Release()
+	}
 	if err := r.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
