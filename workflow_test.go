@@ -370,25 +370,43 @@ func TestLineageHoldsNamesOnly(t *testing.T) {
 	}
 }
 
-// TestLineageIsWrittenFirst looks at the disk from inside the engine.
+// TestLineageIsWrittenFirst looks at disk and store from where the first request arrives, also when the first attempt fails:
+// the session is named, and what it was named for is in it.
 func TestLineageIsWrittenFirst(t *testing.T) {
 	w := newWorld(t)
 	looked := 0
-	w.before = func(req agent.Request) {
+	fail := failing(1)
+	w.play["one"] = func(a ask) (string, error) {
 		looked++
-		if got := WakeState(w.dir, w.runs); got.Steps["one"] != req.Key.Session || got.Woke != 1 {
-			t.Errorf("lineage %+v when session %s begins", got, req.Key.Session)
+		if got := WakeState(w.dir, w.runs); got.Steps["one"] != a.Session || got.Woke != 1 {
+			t.Errorf("lineage %+v when session %s is asked", got, a.Session)
 		}
-		if len(w.asked) != looked-1 {
-			t.Error("asked before")
+		lines, err := w.store.Load(t.Context(), agent.Key{Project: ProjectKey(w.dir), Session: a.Session})
+		if err != nil || len(lines) == 0 {
+			t.Errorf("%d entries in the session, %v", len(lines), err)
 		}
+		return fail(a)
 	}
-	w.play["one"] = failing(1)
 	s := step("one")
 	s.Retries = 1
 	w.must(&Workflow{Steps: []Step{s}})
 	if looked != 2 {
 		t.Errorf("looked %d times", looked)
+	}
+}
+
+// TestSessionIsNamedWhenItHoldsSomething: a process that dies before the prompt is stored leaves no name behind, so that no
+// later run misses a session.
+func TestSessionIsNamedWhenItHoldsSomething(t *testing.T) {
+	w := newWorld(t)
+	w.before = func(req agent.Request) {
+		if got := WakeState(w.dir, w.runs); got.Steps["one"] != "" {
+			t.Errorf("lineage %+v before session %s holds anything", got, req.Key.Session)
+		}
+	}
+	o := w.must(&Workflow{Steps: []Step{step("one")}})
+	if got := WakeState(w.dir, w.runs); got.Steps["one"] != o.Sessions["one"] || got.Steps["one"] == "" {
+		t.Errorf("lineage %+v after", got)
 	}
 }
 

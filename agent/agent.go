@@ -103,6 +103,11 @@ type Request struct {
 	// can be repeated after a crash. Empty: a new one.
 	PromptID string
 
+	// Ready is called once, when the prompt is durable and before the first request is sent: whatever it writes down about
+	// the session is true from then on, and nothing has been spent yet. It is called from the run's own goroutine, and not
+	// at all if nothing is sent. Nil does nothing.
+	Ready func()
+
 	// Abandon says that the run before was interrupted by the person: calls it left open are not run again, the model
 	// is told that they were interrupted. By default open calls of tools with Again are run again.
 	Abandon bool

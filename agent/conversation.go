@@ -24,6 +24,7 @@ type conversation struct {
 	meter   *Meter // of this conversation; counts in its parent's
 	top     *Meter // of the whole run
 	abandon bool
+	ready   func() // nil once it was called
 
 	prefix   Prefix
 	tools    map[string]boundTool
@@ -220,6 +221,10 @@ func (c *conversation) afterAnswer(ctx context.Context) (done bool, err error) {
 func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err := c.checkLimits(); err != nil {
 		return nil, err
+	}
+	if c.ready != nil {
+		c.ready()
+		c.ready = nil
 	}
 	o := &c.engine.opts
 	req := &ModelRequest{

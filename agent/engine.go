@@ -113,7 +113,7 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	}
 	c := &conversation{
 		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox,
-		meter: req.Meter.Child(req.Spec.Limits.CostUSD), abandon: req.Abandon,
+		meter: req.Meter.Child(req.Spec.Limits.CostUSD), abandon: req.Abandon, ready: req.Ready,
 	}
 	c.top = c.meter
 	_, err := c.run(ctx, req.Prompt, req.PromptID, "")

@@ -288,3 +288,25 @@ func TestForeignSession(t *testing.T) {
 		t.Errorf("block %d of the second request differs: %s", i, mustJSON(m.sent[1].Messages))
 	}
 }
+
+// TestReady is called once, with the prompt in the store and nothing sent, and not for a session that has nothing to send.
+func TestReady(t *testing.T) {
+	store := flower.NewMemoryStore("/w")
+	m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) { return text("done"), nil }}
+	e := newEngine(t, m, store, nil)
+	called := 0
+	req := agent.Request{Key: key, Prompt: "go", PromptID: "p", Ready: func() {
+		called++
+		if len(stored(t, store, key)) != 1 || len(m.sent) != 0 {
+			t.Errorf("%d entries stored and %d requests sent", len(stored(t, store, key)), len(m.sent))
+		}
+	}}
+	for range 2 {
+		if _, _, err := run(t, e, req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if called != 1 {
+		t.Errorf("called %d times", called)
+	}
+}

@@ -156,6 +156,7 @@ func (k *kill) script() modeltest.Script {
 		return modeltest.Answer(modeltest.Think("about "+q), modeltest.Call("mcp__human__ask", input{"question": q}))
 	}
 	task := func(n int) string { return fmt.Sprintf("Leave mark number %d in marks.txt.", n) }
+	// A worker makes its mark, looks whether it is there, and makes it again only if it has seen that it is not.
 	worker := func(n int) modeltest.Rule {
 		mark := bash(fmt.Sprintf("echo mark %d >>marks.txt", n))
 		first := modeltest.Player(mark)
@@ -164,15 +165,24 @@ func (k *kill) script() modeltest.Script {
 		}
 		return modeltest.Rule{
 			Role: modeltest.Worker, When: func(r *modeltest.Request) bool { return strings.Contains(r.FirstUser(), task(n)) },
-			Plan: []modeltest.Player{
-				modeltest.Answer(modeltest.Think("look first"), modeltest.Call("Glob", input{"pattern": "*"})),
-				first, bash("cat marks.txt"), modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
-					if !strings.Contains(r.Results()[0].PlainText(), fmt.Sprintf("mark %d\n", n)) {
-						return mark // killed before it was made: looked first, and not there
-					}
-					return modeltest.Say(fmt.Sprintf("mark %d is there", n))
-				}), modeltest.Say(fmt.Sprintf("mark %d is there now", n)),
-			},
+			Play: modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+				commands := r.Answered("Bash")
+				if r.Answers() == 0 {
+					return modeltest.Answer(modeltest.Think("look first"), modeltest.Call("Glob", input{"pattern": "*"}))
+				}
+				if len(commands) == 0 {
+					return first.Play(r)
+				}
+				last := commands[len(commands)-1]
+				seen := last.Result.PlainText()
+				switch {
+				case !strings.Contains(string(last.Call.Input), "cat marks.txt") || last.Result.IsError && strings.Contains(seen, "unknown"):
+					return bash("cat marks.txt")
+				case !strings.Contains(seen, fmt.Sprintf("mark %d\n", n)):
+					return mark
+				}
+				return modeltest.Say(fmt.Sprintf("mark %d is there", n))
+			}),
 		}
 	}
 	call := func(n int) modeltest.Reply {
