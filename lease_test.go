@@ -1,0 +1,282 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"flower/agent"
+	"flower/internal/disk"
+)
+
+// hold takes a lease as another flower would.
+func hold(t *testing.T, path string, o Owner) *disk.Lease {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	lease, err := disk.TakeLease(path, o.note())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lease.Release() }) // a test may have released it
+	return lease
+}
+
+var somebody = Owner{
+	PID: 4711, Host: "elsewhere", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), Run: "20260102-030405-abcdef",
+	Workspace: "/there", Step: "干活#round2", CostUSD: 1.25, Unpriced: true,
+}
+
+// A second workflow in a run directory does nothing at all; another run directory and a fresh workflow are free.
+func TestOneFlowerARunDirectory(t *testing.T) {
+	w := newWorld(t)
+	outer := step("one")
+	outer.Gate = func(ctx context.Context, s *State, _ StepResult) (Decision, error) {
+		owner, running := Running(w.runs)
+		if !running || owner.PID != os.Getpid() || owner.Run != s.Runtime.RunID() || owner.Workspace != w.dir ||
+			owner.Step != "one" || owner.CostUSD != 0.25 || owner.Unpriced || time.Since(owner.Started) > time.Minute {
+			t.Errorf("running %v, owner %+v", running, owner)
+		}
+		began := false
+		second := &Workflow{Steps: []Step{step("two")}, Begin: func(context.Context, *State) error { began = true; return nil }}
+		outcome, err := second.Run(ctx, w.start())
+		var busy *InUse
+		if !errors.As(err, &busy) || busy.Session != "" || busy.Owner != owner {
+			t.Errorf("the second one: %v", err)
+		}
+		if began || len(w.asked) != 0 || outcome == nil || len(outcome.Results) != 0 {
+			t.Errorf("it has begun: %v, %v, %+v", began, w.asked, outcome)
+		}
+		if _, err := (&Workflow{Fresh: true, Steps: second.Steps}).Run(ctx, w.start()); err != nil {
+			t.Errorf("fresh: %v", err)
+		}
+		runs := w.runs
+		w.runs += "2"
+		_, err = second.Run(ctx, w.start())
+		w.runs = runs
+		if err != nil || !began {
+			t.Errorf("another run directory: %v", err)
+		}
+		return Accept(), nil
+	}
+	w.must(&Workflow{Steps: []Step{outer, step("three")}})
+	if _, running := Running(w.runs); running {
+		t.Error("it is not released")
+	}
+	if state := WakeState(w.dir, w.runs); state.Woke != 1 || len(state.Steps) != 2 {
+		t.Errorf("%+v", state)
+	}
+	leases, err := os.ReadDir(filepath.Join(w.runs, leasesDir))
+	if err != nil || len(leases) != 0 || disk.Exists(filepath.Join(w.runs, runLeaseFile)) {
+		t.Errorf("left: %v, %v", leases, err)
+	}
+}
+
+// What was claimed before the workflow stays claimed behind it.
+func TestClaim(t *testing.T) {
+	w := newWorld(t)
+	rt := w.start()
+	must(t, rt.Claim(), rt.Claim())
+	if _, err := (&Workflow{Steps: []Step{step("one")}}).Run(t.Context(), rt); err != nil {
+		t.Fatal(err)
+	}
+	var busy *InUse
+	if _, running := Running(w.runs); !running {
+		t.Error("the workflow has released it")
+	} else if err := w.start().Claim(); !errors.As(err, &busy) {
+		t.Errorf("another one: %v", err)
+	}
+	must(t, rt.Close())
+	if _, running := Running(w.runs); running {
+		t.Error("closing has not released it")
+	}
+	must(t, w.start().Claim())
+}
+
+// Nobody appends to a session in which somebody else works: nothing is sent, told or booked. A copy is free.
+func TestOneWriterASession(t *testing.T) {
+	w := newWorld(t)
+	ran := false
+	w.play["one"] = func(a ask) (string, error) {
+		w.play["one"] = nil
+		ran = true
+		rt := w.start()
+		told := false
+		try := Attempt{Step: "beside", Agent: named("one"), Prompt: "me too", SessionID: a.Session, OnSession: func(string) { told = true }}
+		result, err := rt.Run(t.Context(), try)
+		var busy *InUse
+		if !errors.As(err, &busy) || busy.Session != a.Session || busy.Owner.PID != os.Getpid() || busy.Owner.Step != "one" {
+			t.Errorf("in use: %v", err)
+		}
+		if told || len(w.asked) != 0 || result.OK || !errors.Is(result.Err(), err) {
+			t.Errorf("it has begun: %v %v %+v", told, w.asked, result)
+		}
+		equal(t, "rows", w.rows(), nil)
+		try.Fork = true
+		if _, err := rt.Run(t.Context(), try); err != nil {
+			t.Errorf("a copy: %v", err)
+		}
+		return "done", nil
+	}
+	o := w.must(&Workflow{Steps: []Step{step("one")}})
+	if !ran {
+		t.Fatal("the session was not tried")
+	}
+	again := Attempt{Step: "after", Agent: named("one"), Prompt: "now me", SessionID: o.Sessions["one"]}
+	if _, err := w.start().Run(t.Context(), again); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// A step whose session is another's stops the workflow whatever its rules for failures: trying again would be a new
+// session, and lineage would forget this one.
+func TestSessionInUseStopsTheWorkflow(t *testing.T) {
+	w := newWorld(t)
+	s := step("one")
+	s.Retries, s.OnFail = 3, Continue
+	wf := &Workflow{Steps: []Step{s, step("two")}}
+	id := w.must(wf).Sessions["one"]
+	hold(t, filepath.Join(w.runs, leasesDir, leaseName(id)), somebody)
+	_, err := w.run(wf)
+	var busy *InUse
+	var failed *StepError
+	if !errors.As(err, &busy) || busy.Session != id || busy.Owner != somebody || !errors.As(err, &failed) || failed.Step != "one" {
+		t.Errorf("%v", err)
+	}
+	in(t, "error", err.Error(), id, "pid 4711 on elsewhere, since 2026-01-02 03:04:05")
+	if len(w.asked) != 0 || WakeState(w.dir, w.runs).Steps["one"] != id {
+		t.Errorf("asked %v, steps %v", w.asked, WakeState(w.dir, w.runs).Steps)
+	}
+}
+
+// A lease whose file is gone keeps nobody out: the work ends at the next answer, which is kept, and nothing follows.
+func TestLostLeaseEndsTheWork(t *testing.T) {
+	for name, lose := range map[string]func(w *world, session string) string{
+		"of the session":       func(w *world, session string) string { return filepath.Join(w.runs, leasesDir, leaseName(session)) },
+		"of the run directory": func(w *world, _ string) string { return filepath.Join(w.runs, runLeaseFile) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			var session string
+			w.play["one"] = func(a ask) (string, error) {
+				session = a.Session
+				must(t, os.Remove(lose(w, session)))
+				return "so far", nil
+			}
+			s := step("one")
+			s.Retries, s.OnFail = 3, Continue
+			_, err := w.run(&Workflow{Steps: []Step{s, step("two")}})
+			if !errors.Is(err, ErrLeaseLost) {
+				t.Errorf("%v", err)
+			}
+			equal(t, "agents", w.agents(), []string{"one"})
+			equal(t, "rows", w.rows(), []string{"one: " + ErrLeaseLost.Error()})
+			lines, err := w.store.Load(t.Context(), agent.Key{Project: ProjectKey(w.dir), Session: session})
+			if err != nil || len(lines) != 2 {
+				t.Errorf("%d entries, %v", len(lines), err)
+			}
+		})
+	}
+}
+
+// Where leases do not work the run goes on, and one line says that nothing keeps others out.
+func TestUnguarded(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, w *world){
+		"sessions":      func(t *testing.T, w *world) { put(t, filepath.Join(w.runs, leasesDir), "a file") },
+		"run directory": func(t *testing.T, w *world) { must(t, os.MkdirAll(filepath.Join(w.runs, runLeaseFile), 0o700)) },
+		"both": func(t *testing.T, w *world) {
+			put(t, filepath.Join(w.runs, leasesDir), "a file")
+			must(t, os.Symlink("away", filepath.Join(w.runs, runLeaseFile)))
+		},
+		"no run directory": func(t *testing.T, w *world) { put(t, w.runs, "a file") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			spoil(t, w)
+			w.must(&Workflow{Steps: []Step{step("one"), step("two")}})
+			if said := seen[Unguarded](w); len(said) != 1 || said[0].Err == nil {
+				t.Errorf("said %v", said)
+			}
+			equal(t, "agents", w.agents(), []string{"one", "two"})
+		})
+	}
+}
+
+func TestRunning(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, runLeaseFile)
+	none := func(what string) {
+		t.Helper()
+		if o, running := Running(dir); running || o != (Owner{}) {
+			t.Errorf("%s: %+v", what, o)
+		}
+	}
+	none("nothing")
+	if _, running := Running(filepath.Join(dir, "none", "at", "all")); running || disk.Exists(filepath.Join(dir, "none")) || disk.Exists(path) {
+		t.Error("looking has made something")
+	}
+	put(t, path, string(somebody.note()))
+	none("what a dead one has left")
+	lease := hold(t, path, somebody)
+	if o, running := Running(dir); !running || o != somebody {
+		t.Errorf("%v, %+v", running, o)
+	}
+	must(t, lease.SetNote([]byte("torn {")))
+	if o, running := Running(dir); !running || o != (Owner{}) {
+		t.Errorf("without a name: %v, %+v", running, o)
+	}
+	must(t, lease.Release())
+	none("released")
+}
+
+func TestOwnerNote(t *testing.T) {
+	long := somebody
+	long.Workspace = "/" + strings.Repeat("long/", 1000)
+	if o, ok := parseOwner(long.note()); !ok || o.Workspace != "" || o.Step != long.Step {
+		t.Errorf("too long: %+v", o)
+	}
+	for _, bad := range []string{"", "{}", "[]", "null", `{"pid":0}`, `{"pid":-1}`, `{"pid":"1"}`, `{"pid":1`, "\x00\x00"} {
+		if o, ok := parseOwner([]byte(bad)); ok {
+			t.Errorf("%q is %+v", bad, o)
+		}
+	}
+}
+
+// FuzzOwner: whatever stands in a lease's file, reading it ends well, and an owner that was read is written as it was.
+func FuzzOwner(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"pid":1}`, `{"pid":1,"started_at":1e308}`, string(somebody.note())} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, note []byte) {
+		o, ok := parseOwner(note)
+		if !ok {
+			return
+		}
+		if written := o.note(); written != nil {
+			if again, ok := parseOwner(written); !ok || again.PID != o.PID || again.Run != o.Run || again.Step != o.Step {
+				t.Errorf("%+v became %+v", o, again)
+			}
+		}
+	})
+}
+
+// Two sessions never share a lease, and no id leads out of the directory.
+func TestLeaseName(t *testing.T) {
+	names := map[string]string{}
+	for _, id := range []string{
+		"0d5b8f0e-6a6d-4e55-9d53-0b5d6f8f3c11", "a", "", ".", "..", "../../x", "a/b", "a\x00b", "é", "a.lock", strings.Repeat("a", 300),
+		strings.Repeat("a", 301), "-x",
+	} {
+		name := leaseName(id)
+		if !filepath.IsLocal(name) || filepath.Base(name) != name || len(name) > 200 {
+			t.Errorf("%q: %q", id, name)
+		}
+		if other, taken := names[name]; taken {
+			t.Errorf("%q and %q share %q", id, other, name)
+		}
+		names[name] = id
+	}
+}
