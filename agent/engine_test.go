@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,13 +47,12 @@ func (s *script) Generate(ctx context.Context, req *agent.ModelRequest, _ func(a
 
 func endsInPause(m []transcript.Message) bool { return m[len(m)-1].Role == transcript.RoleAssistant }
 
-var answers int
+var answers atomic.Int64
 
 func answer(stop string, blocks ...transcript.Block) *agent.Response {
-	answers++
 	return &agent.Response{
 		Message: transcript.Message{
-			Role: transcript.RoleAssistant, ID: fmt.Sprintf("msg_%d", answers), Model: "m", StopReason: stop,
+			Role: transcript.RoleAssistant, ID: fmt.Sprintf("msg_%d", answers.Add(1)), Model: "m", StopReason: stop,
 			Content: blocks, Usage: transcript.Usage{Input: 100, Output: 10},
 		},
 		CostUSD: 0.25,

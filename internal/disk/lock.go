@@ -45,14 +45,11 @@ func TryLock(path string) (*Lock, error) {
 }
 
 // AcquireLock is TryLock that waits while the lock is held, until ctx is done;
-// then the error is both [ErrLocked] and the context's. The caller bounds the
-// wait with the context's deadline.
+// then the error is both [ErrLocked] and the context's. A lock that is free is
+// taken whatever ctx says: ctx bounds the wait, nothing else.
 func AcquireLock(ctx context.Context, path string) (*Lock, error) {
 	wait := firstWait
 	for {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
 		lock, err := TryLock(path)
 		if !errors.Is(err, ErrLocked) {
 			return lock, err
