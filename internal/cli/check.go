@@ -30,6 +30,13 @@ type place struct {
 // it has begun to cost money.
 func (a *app) findPlace() (place, error) {
 	p := place{runDir: a.abs(a.global.runDir), home: a.getenv("HOME")}
+	// An empty name, of a variable that a script has forgotten to set, must not mean the current directory.
+	switch {
+	case a.global.workspace == "":
+		return place{}, a.badPlace("place.missing", "place.workspace", `""`)
+	case a.global.runDir == "":
+		return place{}, a.badPlace("place.missing", "place.rundir", `""`)
+	}
 	workspace := a.abs(a.global.workspace)
 	if err := a.checkDir(workspace, "place.workspace", true); err != nil {
 		return place{}, err
@@ -61,9 +68,7 @@ func (a *app) abs(path string) string {
 // checkDir says what is wrong with a directory that will be written to. One that is not there is fine unless it must be,
 // if it can be made.
 func (a *app) checkDir(path, what string, must bool) error {
-	bad := func(id string) error {
-		return &usageError{errors.New(a.Say(id, text.Data{"What": a.Say(what), "Path": path}))}
-	}
+	bad := func(id string) error { return a.badPlace(id, what, path) }
 	if strings.ContainsRune(path, 0) {
 		return bad("place.missing")
 	}
@@ -72,6 +77,9 @@ func (a *app) checkDir(path, what string, must bool) error {
 	case errors.Is(err, fs.ErrNotExist) && must:
 		return bad("place.missing")
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(path); err == nil {
+			return bad("place.missing") // a link to nowhere: no directory can be made in its place
+		}
 		if parent := filepath.Dir(path); parent != path {
 			return a.checkDir(parent, what, false)
 		}
@@ -88,6 +96,10 @@ func (a *app) checkDir(path, what string, must bool) error {
 		return bad("place.denied")
 	}
 	return nil
+}
+
+func (a *app) badPlace(id, what, path string) error {
+	return &usageError{errors.New(a.Say(id, text.Data{"What": a.Say(what), "Path": path}))}
 }
 
 // checkRequest says why a text cannot be a request.

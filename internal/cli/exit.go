@@ -20,6 +20,7 @@ const (
 	exitInUse     = 6
 	exitHangup    = 129
 	exitInterrupt = 130
+	exitUnread    = 141 // what shells make of SIGPIPE
 	exitTerm      = 143
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/config"
+	"flower/internal/disk"
 	"flower/internal/text"
 	"flower/tools"
 )
@@ -46,7 +48,12 @@ func (a *app) onceCommand() *cobra.Command {
 	var o onceOptions
 	c := &cobra.Command{
 		Use: "once " + a.Say("usage.request"), Short: a.Say("cmd.once"), Long: a.Say("cmd.once.long"), Args: cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error { return a.runOnce(o, strings.Join(args, " ")) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.resume == "" && c.Flags().Changed("resume") { // an empty variable of a script, for one
+				return a.noSession(`""`)
+			}
+			return a.runOnce(o, strings.Join(args, " "))
+		},
 	}
 	f := c.Flags()
 	f.SortFlags = false
@@ -98,6 +105,11 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	return a.supervise(r.run)
 }
 
+// noSession says that there is no such session to go on in.
+func (a *app) noSession(id string) error {
+	return &usageError{errors.New(a.Say("value.resume", text.Data{"Session": id}))}
+}
+
 // onceRun is one run of once. What happens goes to the error stream, the answer alone to the output.
 type onceRun struct {
 	*app
@@ -118,6 +130,9 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 			return &usageError{errors.New(o.Say("request.none"))}
 		}
 	}
+	if o.resume != "" && !disk.Exists(filepath.Join(o.place.runDir, storeFile)) {
+		return o.noSession(o.resume) // before the rig makes a store
+	}
 	show := newPrinter(o.Printer, printOptions{
 		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
 		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
@@ -135,7 +150,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		if there, err := r.rt.HasSession(ctx, o.resume); err != nil {
 			return err
 		} else if !there {
-			return &usageError{errors.New(o.Say("value.resume", text.Data{"Session": o.resume}))}
+			return o.noSession(o.resume)
 		}
 	}
 	w.running(r.rt)
@@ -147,6 +162,9 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		return err
 	}
 	o.out.Line(strings.TrimRight(result.Text, "\n"))
+	if err := o.out.Err(); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
 	// On one line whatever the width: it is there to be copied.
 	o.err.Line("== " + o.Say("once.closing", text.Data{
 		"Cost": dollars(result.CostUSD, result.Unpriced), "Time": elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 
 	"flower/internal/text"
 )
@@ -11,14 +13,19 @@ import (
 // screen is the one place where output is written: nothing reaches a terminal or a pipe but through emit, which takes
 // out control sequences and secrets. It is safe for concurrent use.
 type screen struct {
+	unread chan struct{} // closed when the reader of the output has gone away
+
 	mu     sync.Mutex
 	out    io.Writer
 	styles bool                // colours of others may stay: it is a terminal
 	redact func(string) string // takes secrets out; nil before they are known
 	rest   string              // of Write: a line that is not complete yet
+	failed error               // the first error of the output
 }
 
-func newScreen(out io.Writer, styles bool) *screen { return &screen{out: out, styles: styles} }
+func newScreen(out io.Writer, styles bool) *screen {
+	return &screen{out: out, styles: styles, unread: make(chan struct{})}
+}
 
 // hide sets what takes secrets out from now on.
 func (s *screen) hide(redact func(string) string) {
@@ -30,7 +37,15 @@ func (s *screen) hide(redact func(string) string) {
 // Line writes a text and a line feed.
 func (s *screen) Line(line string) { s.Text(line + "\n") }
 
-// Text writes a text as it is. An error of the output is nobody's to handle: who closed it does not want to read.
+// Err is the first error of the output, for who has to deliver something. What only says how it goes is not worth an
+// error.
+func (s *screen) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Text writes a text as it is.
 func (s *screen) Text(t string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +73,14 @@ func (s *screen) Write(p []byte) (int, error) {
 }
 
 func (s *screen) emit(t string) {
-	_, _ = io.WriteString(s.out, s.clean(t))
+	_, err := io.WriteString(s.out, s.clean(t))
+	if s.failed != nil || err == nil {
+		return
+	}
+	s.failed = err
+	if errors.Is(err, syscall.EPIPE) {
+		close(s.unread)
+	}
 }
 
 // clean takes out what must not be written. Secrets are looked for in the text without styles, because a style in the

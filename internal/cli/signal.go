@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -25,8 +26,13 @@ type watch struct {
 	interrupted bool
 }
 
-// supervise does work until it is done or a signal ends it.
+// supervise does work until it is done, a signal ends it, or nobody reads its output any more.
 func (a *app) supervise(work func(context.Context, *watch) error) error {
+	// Whoever asks for SIGPIPE gets an error of the write instead of being killed by it, with books open and commands
+	// running. The signal itself says nothing: it comes for connections as well.
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	defer signal.Stop(pipe)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	w := &watch{app: a}
@@ -42,22 +48,24 @@ func (a *app) supervise(work func(context.Context, *watch) error) error {
 		failed = work(ctx, w)
 	}()
 	for {
+		var stop error
 		select {
 		case <-done:
 			return failed
+		case <-a.out.unread:
+			stop = w.end(exitUnread)
 		case sig := <-a.Signals:
-			stop := w.signal(sig)
-			if stop == nil {
+			if stop = w.signal(sig); stop == nil {
 				continue
 			}
-			cancel(stop)
-			select {
-			case <-done:
-			case <-time.After(stopGrace): // something does not stop: the books are written, the process ends
-			case <-a.Signals:
-			}
-			return stop
 		}
+		cancel(stop)
+		select {
+		case <-done:
+		case <-time.After(stopGrace): // something does not stop: the books are written, the process ends
+		case <-a.Signals:
+		}
+		return stop
 	}
 }
 
@@ -75,16 +83,24 @@ func (w *watch) signal(sig os.Signal) error {
 			return nil
 		}
 	}
+	switch sig {
+	case os.Interrupt:
+		return w.end(exitInterrupt)
+	case syscall.SIGHUP:
+		return w.end(exitHangup)
+	}
+	return w.end(exitTerm)
+}
+
+// end writes the attempt in flight into the books and returns the error that ends the program.
+func (w *watch) end(code int) error {
+	w.mu.Lock()
+	rt := w.rt
+	w.mu.Unlock()
 	if rt != nil {
 		rt.Rescue()
 	}
-	switch sig {
-	case os.Interrupt:
-		return &stopError{exitInterrupt}
-	case syscall.SIGHUP:
-		return &stopError{exitHangup}
-	}
-	return &stopError{exitTerm}
+	return &stopError{code}
 }
 
 func (w *watch) mark(interrupted bool) {
