@@ -210,10 +210,18 @@ func (h *Human) announce(q Question) (w *waiting, how AnswerKind) {
 // choice turns the number of an option into its text.
 func choice(said string, options []string) string {
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD"))
-	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(options) {
+	if n, err := strconv.Atoi(strings.Map(halfWidth, said)); err == nil && n >= 1 && n <= len(options) {
 		return options[n-1]
 	}
 	return said
+}
+
+// halfWidth turns the digits that an input method of Chinese or Japanese types into plain ones.
+func halfWidth(r rune) rune {
+	if '０' <= r && r <= '９' {
+		return r - '０' + '0'
+	}
+	return r
 }
 
 func (h *Human) forget(w *waiting) {

@@ -75,6 +75,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"2", "blue", Given},
 		{" 1\n", "red", Given},
+		{"２", "blue", Given},
 		{"3", "3", Given}, // no such option: the person's own word
 		{"0", "0", Given},
 		{"-1", "-1", Given},

@@ -91,6 +91,19 @@ func (s *starter) begin(ctx context.Context, st *State) error {
 	return rt.landRemarks(ctx, document.AddedAtWake)
 }
 
+// incomplete refuses a document that misses sections; words say so to its author.
+func incomplete(missing, words string) Decision {
+	return Decision{Reason: "the document lacks " + missing, next: words}
+}
+
+// sendDocumentBack is the OnReject of the steps that write documents.
+func sendDocumentBack(st *State, d Decision) string {
+	if st.Round >= maxDocumentRounds {
+		return ""
+	}
+	return d.next
+}
+
 // clarify asks the person until the brief is complete.
 func (s *starter) clarify() Step {
 	return Step{
@@ -102,8 +115,9 @@ func (s *starter) clarify() Step {
 		},
 		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
 			brief := document.ParseBrief(r.Text)
-			if missing := brief.Missing(); len(missing) > 0 {
-				return Reject(s.sections(missing)), nil
+			if keys := brief.Missing(); len(keys) > 0 {
+				missing := s.sections(keys)
+				return incomplete(missing, s.say("clarify.incomplete", map[string]any{"Missing": missing})), nil
 			}
 			path, err := st.Runtime.freeze(workbench.Brief, brief.Markdown())
 			if err != nil {
@@ -113,12 +127,7 @@ func (s *starter) clarify() Step {
 			// What the person said during clarification had no brief to go into until now.
 			return Accept(), st.Runtime.landRemarks(ctx, document.AddedRunning)
 		},
-		OnReject: func(st *State, d Decision) string {
-			if st.Round >= maxDocumentRounds {
-				return ""
-			}
-			return s.say("clarify.incomplete", map[string]any{"Missing": d.Reason})
-		},
+		OnReject: sendDocumentBack,
 	}
 }
 
@@ -132,8 +141,9 @@ func (s *starter) goal() Step {
 		},
 		Gate: func(_ context.Context, st *State, r StepResult) (Decision, error) {
 			goal := document.ParseGoal(r.Text)
-			if missing := goal.Missing(); len(missing) > 0 {
-				return Reject(s.sections(missing)), nil
+			if keys := goal.Missing(); len(keys) > 0 {
+				missing := s.sections(keys)
+				return incomplete(missing, s.say("goal.incomplete", map[string]any{"Missing": missing})), nil
 			}
 			path, err := st.Runtime.freeze(workbench.Goal, goal.Markdown())
 			if err != nil {
@@ -142,12 +152,7 @@ func (s *starter) goal() Step {
 			st.Runtime.emit(GoalSet{Path: path, Goal: goal})
 			return Accept(), nil
 		},
-		OnReject: func(st *State, d Decision) string {
-			if st.Round >= maxDocumentRounds {
-				return ""
-			}
-			return s.say("goal.incomplete", map[string]any{"Missing": d.Reason})
-		},
+		OnReject: sendDocumentBack,
 	}
 }
 

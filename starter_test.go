@@ -159,7 +159,7 @@ func TestIncompleteDocumentsAreSentBack(t *testing.T) {
 		if err == nil {
 			t.Fatal("an incomplete document passed")
 		}
-		in(t, "error", err.Error(), test.step, test.missing)
+		in(t, "error", err.Error(), test.step, "the document lacks "+test.missing)
 		if slices.Contains(w.agents(), coordinator) {
 			t.Error("work began")
 		}
