@@ -103,6 +103,14 @@ func Running(runDir string) (Owner, bool) {
 	return holder(filepath.Join(runDir, runLeaseFile))
 }
 
+// Using says whether a flower is at work in a session of a run directory, and which. It writes nothing, like Running.
+func Using(runDir, session string) (Owner, bool) {
+	if runDir == "" {
+		runDir = DefaultRunDir
+	}
+	return holder(filepath.Join(runDir, leasesDir, leaseName(session)))
+}
+
 // Whoever has just taken a lease needs a moment to say who it is.
 const (
 	ownerTries = 50

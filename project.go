@@ -26,6 +26,10 @@ func ProjectKey(workspace string) string {
 	return key[:projectKeyMax] + "-" + pathHash(workspace)
 }
 
+// ProjectKeys are the spellings under which sessions of a workspace may be found, the one written first: that of
+// ProjectKey, and that of the Python program where it is another.
+func ProjectKeys(workspace string) []string { return projectKeys(workspace) }
+
 // projectKeys are the spellings under which sessions of a workspace may be found, the one written first. The Python
 // program looked rows up under a rule that keeps everything but "/", "_" and ".".
 func projectKeys(workspace string) []string {

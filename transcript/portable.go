@@ -24,7 +24,7 @@ func Portable(entries []Entry, s Stamp, at time.Time) []Entry {
 	when := timestamp(at)
 	for i, e := range entries {
 		if !e.placed() {
-			out = append(out, e.withSession(s.SessionID))
+			out = append(out, e.WithSession(s.SessionID))
 			continue
 		}
 		if e.UUID == "" {
@@ -49,7 +49,7 @@ func (e Entry) placed() bool { return e.UUID != "" || e.Message != nil }
 
 // stamped fills in what the entry does not say of where it was written.
 func (e Entry) stamped(s Stamp) Entry {
-	e = e.withSession(s.SessionID)
+	e = e.WithSession(s.SessionID)
 	if e.Type == "" && e.Message != nil {
 		e.Type = e.Message.Role
 		e = e.withText("type", e.Type)
@@ -79,12 +79,18 @@ func (e Entry) stamped(s Stamp) Entry {
 }
 
 // withSession makes the entry one of another session, if it says of which it is, or has a place in it.
-func (e Entry) withSession(id string) Entry {
+func (e Entry) WithSession(id string) Entry {
 	if e.SessionID == id || e.SessionID == "" && !e.placed() {
 		return e
 	}
 	e.SessionID = id
 	return e.withText("sessionId", id)
+}
+
+// WithAgent returns the entry as one of another subagent.
+func (e Entry) WithAgent(id string) Entry {
+	e.AgentID = id
+	return e.withText("agentId", id)
 }
 
 // withText sets a top-level key of an entry that was read.

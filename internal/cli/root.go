@@ -45,7 +45,7 @@ func (a *app) execute() error {
 		return run(cmd, args)
 	}
 	a.addGlobal(root.PersistentFlags())
-	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.sessionsCommand(), a.demoCommand(), a.versionCommand())
 	a.finish(root)
 	return root.Execute()
 }
@@ -88,28 +88,41 @@ func langs() string {
 func (a *app) finish(root *cobra.Command) {
 	root.InitDefaultCompletionCmd(root.Name()) // which makes the command only if there are arguments
 	root.SetUsageTemplate(a.usageTemplate())
-	for _, c := range append(root.Commands(), root) {
-		if c.Name() == "completion" {
-			c.Short = a.Say("cmd.completion")
-			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
-		c.InitDefaultHelpFlag()
-		c.InitDefaultVersionFlag()
-		for name, id := range map[string]string{"help": "flag.help", "version": "flag.version"} {
-			if f := c.Flags().Lookup(name); f != nil {
-				f.Usage = a.Say(id)
-			}
-		}
-		check := c.Args
-		c.Args = func(cmd *cobra.Command, args []string) error {
-			if check == nil || check(cmd, args) == nil {
-				return nil
-			}
-			return &usageError{errors.New(a.Say("error.words", text.Data{
-				"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " "),
-			}))}
+	a.finishEach(root)
+}
+
+func (a *app) finishEach(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		a.finishEach(sub)
+	}
+	if c.Name() == "completion" {
+		c.Short = a.Say("cmd.completion")
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	for name, id := range map[string]string{"help": "flag.help", "version": "flag.version"} {
+		if f := c.Flags().Lookup(name); f != nil {
+			f.Usage = a.Say(id)
 		}
 	}
+	check := c.Args
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil || check(cmd, args) == nil {
+			return nil
+		}
+		return &usageError{errors.New(a.wrongWords(cmd, args))}
+	}
+}
+
+// wrongWords says what is wrong with the words behind a command.
+func (a *app) wrongWords(cmd *cobra.Command, args []string) string {
+	if len(args) == 0 || cmd.Parent() != cmd.Root() {
+		return a.Say("error.usage", text.Data{"Usage": strings.TrimSuffix(cmd.UseLine(), " [flags]")})
+	}
+	return a.Say("error.words", text.Data{
+		"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " "),
+	})
 }
 
 // usageTemplate is what help shows below its first lines.

@@ -1,68 +1,53 @@
 package cli
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"flower"
-	"flower/document"
-	"flower/internal/disk"
 	"flower/internal/text"
 )
 
 // statusCommand says what a directory remembers, and writes nothing.
 func (a *app) statusCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use: "status", Short: a.Say("cmd.status"), Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.runStatus() },
+		RunE: func(*cobra.Command, []string) error {
+			return a.supervise(func(ctx context.Context, _ *watch) error { return a.runStatus(ctx, asJSON) })
+		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, a.Say("flag.json"))
+	return c
 }
 
-func (a *app) runStatus() error {
+func (a *app) runStatus(ctx context.Context, asJSON bool) error {
 	workspace, runDir := a.abs(a.global.workspace), a.abs(a.global.runDir)
 	if real, err := flower.ResolveWorkspace(workspace); err == nil {
 		workspace = real
 	}
-	wake := flower.WakeState(workspace, runDir)
-	rows, rowsErr := flower.ReadManifest(runDir)
-
+	now := lookAt(ctx, workspace, runDir)
+	if asJSON {
+		return a.out.writeJSON(now)
+	}
 	p := newPrinter(a.Printer, printOptions{
 		screen: a.out, width: func() int { return a.lineWidth(a.stdio.Out) }, now: a.Now, workspace: workspace,
 	})
-	s := &status{app: a, p: p}
-	home := a.getenv("HOME")
-	s.field("status.workspace", tilde(workspace, home))
-	s.field("status.rundir", tilde(runDir, home))
-	s.documents(wake)
-	s.field("status.wakes", fmt.Sprint(wake.Woke))
-	s.steps(wake)
-	s.runs(rows)
-	for _, problem := range wake.Problems {
-		p.Event(problem)
-	}
-	if rowsErr != nil {
-		p.block("! ", oneLine(rowsErr.Error()))
-	}
-	next := "status.next.fresh"
-	if wake.Waking || wake.Steps[flower.StepClarify] != "" {
-		next = "status.next.wake"
-	}
-	s.field("status.next", a.Say(next))
+	s := &status{app: a, p: p, state: now}
+	s.print()
 	return nil
 }
 
 // status writes names and values in two columns.
 type status struct {
 	*app
+	*state
 	p *printer
 }
-
-// maxDocument bounds what is read of a goal.
-const maxDocument = 16 << 20
 
 // nameWidth is the width of the column of names, in cells.
 const nameWidth = 12
@@ -75,91 +60,111 @@ func (s *status) field(id, value string) {
 	s.p.block(text.Fit(name, nameWidth)+" ", value)
 }
 
-func (s *status) documents(wake flower.Wake) {
-	switch {
-	case wake.Waking:
-		s.field("status.brief", s.Say("status.frozen", text.Data{"Path": s.p.path(wake.Brief)}))
-	case wake.Brief != "":
-		s.field("status.brief", s.Say("status.incomplete", text.Data{"Path": s.p.path(wake.Brief)}))
-	default:
-		s.field("status.brief", s.Say("status.none"))
+func (s *status) print() {
+	home := s.getenv("HOME")
+	s.field("status.workspace", tilde(s.Workspace, home))
+	s.field("status.rundir", tilde(s.RunDir, home))
+	s.documents()
+	s.field("status.wakes", fmt.Sprint(s.Wakes))
+	s.steps()
+	if r := s.Running; r != nil {
+		s.field("status.running", s.who(r.owner)+" · "+s.at(r.owner))
 	}
-	if wake.Goal == "" {
+	if s.Inbox > 0 {
+		s.field("status.inbox", s.Say("status.notes", text.Data{"N": s.Inbox}))
+	}
+	s.runs()
+	for _, problem := range s.notContinued {
+		s.p.Event(problem)
+	}
+	for _, problem := range s.Problems[len(s.notContinued):] {
+		s.p.block("! ", problem.Detail)
+	}
+	next := "status.next.fresh"
+	if s.Waking || s.has(flower.StepClarify) {
+		next = "status.next.wake"
+	}
+	s.field("status.next", s.Say(next))
+}
+
+func (s *status) documents() {
+	switch {
+	case s.Brief == nil:
+		s.field("status.brief", s.Say("status.none"))
+	case s.Brief.Complete:
+		s.field("status.brief", s.Say("status.frozen", text.Data{"Path": s.p.path(s.Brief.Path)}))
+	default:
+		s.field("status.brief", s.Say("status.incomplete", text.Data{"Path": s.p.path(s.Brief.Path)}))
+	}
+	if s.Goal == nil {
 		s.field("status.goal", s.Say("status.none"))
 		return
 	}
-	s.field("status.goal", s.Say("status.checks", text.Data{"N": wake.Checks, "Path": s.p.path(wake.Goal)}))
-	data, err := disk.ReadRegular(wake.Goal, maxDocument)
-	if err != nil {
-		return // it was there a moment ago; the number of checks stands above
-	}
-	for i, c := range document.ParseGoal(string(data)).Checks {
-		s.field("", fmt.Sprintf("%d. %s", i+1, c.String()))
+	s.field("status.goal", s.Say("status.checks", text.Data{"N": len(s.Goal.Checks), "Path": s.p.path(s.Goal.Path)}))
+	for i, c := range s.Goal.Checks {
+		s.field("", fmt.Sprintf("%d. %s", i+1, c.shown))
 	}
 }
 
-func (s *status) steps(wake flower.Wake) {
+// steps writes two lines for each: which session, and how it stands.
+func (s *status) steps() {
 	id := "status.steps"
-	for _, name := range stepOrder(wake.Steps) {
-		s.field(id, s.p.stepName(name)+"  "+wake.Steps[name])
+	for _, st := range s.Steps {
+		line := s.p.stepName(st.Name)
+		if st.Session != nil {
+			line += "  " + *st.Session
+		}
+		s.field(id, line)
 		id = ""
+		var parts []string
+		if st.Stored {
+			parts = append(parts, s.Say("status.entries", text.Data{"N": st.Entries}))
+		}
+		if st.Context > 0 {
+			parts = append(parts, s.Say("status.context", text.Data{"Tokens": tokens(st.Context)}))
+		}
+		if st.Attempts > 0 {
+			parts = append(parts, dollars(st.CostUSD, st.Unpriced))
+		}
+		if !st.last.IsZero() {
+			parts = append(parts, minuteOf(st.last))
+		}
+		if len(parts) > 0 {
+			s.p.block(text.Fit("", nameWidth+3), strings.Join(parts, " · "))
+		}
 	}
-	if len(wake.Steps) == 0 {
+	if len(s.Steps) == 0 {
 		s.field(id, s.Say("status.none"))
 	}
 }
 
-// stepOrder is the built-in steps in the order they run, then the others by name.
-func stepOrder(steps map[string]string) []string {
-	builtIn := []string{flower.StepClarify, flower.StepGoal, flower.StepWork}
-	order := slices.Sorted(maps.Keys(steps))
-	slices.SortStableFunc(order, func(a, b string) int {
-		place := func(name string) int {
-			if i := slices.Index(builtIn, name); i >= 0 {
-				return i
-			}
-			return len(builtIn)
+// has says whether a step has a session.
+func (s *status) has(step string) bool {
+	for _, st := range s.Steps {
+		if st.Name == step && st.Session != nil {
+			return true
 		}
-		return place(a) - place(b)
-	})
-	return order
+	}
+	return false
 }
 
-// runs sums up the manifest.
-func (s *status) runs(rows []flower.StepResult) {
-	if len(rows) == 0 {
+func (s *status) runs() {
+	last := s.LastRun
+	if last == nil {
 		s.field("status.last", s.Say("status.none"))
 		return
 	}
-	runs := map[string]bool{}
-	var total, last float64
-	var unpriced, lastUnpriced bool
-	lastRow := rows[0]
-	for _, row := range rows {
-		runs[row.Run] = true
-		total += row.CostUSD
-		unpriced = unpriced || row.Unpriced
-		if row.EndedAt.After(lastRow.EndedAt) {
-			lastRow = row
+	ended := s.Say("status.ok", text.Data{"Step": s.p.label(last.Step)})
+	if !last.OK {
+		reason := ""
+		if last.Error != nil {
+			reason = oneLine(*last.Error)
 		}
-	}
-	began := lastRow.StartedAt
-	for _, row := range rows {
-		if row.Run == lastRow.Run {
-			last += row.CostUSD
-			lastUnpriced = lastUnpriced || row.Unpriced
-			if row.StartedAt.Before(began) {
-				began = row.StartedAt
-			}
-		}
-	}
-	ended := s.Say("status.ok", text.Data{"Step": s.p.label(lastRow.Step)})
-	if !lastRow.OK {
-		ended = s.Say("status.failed", text.Data{"Step": s.p.label(lastRow.Step), "Reason": oneLine(lastRow.Error)})
+		ended = s.Say("status.failed", text.Data{"Step": s.p.label(last.Step), "Reason": reason})
 	}
 	s.field("status.last", s.Say("status.run", text.Data{
-		"When": lastRow.EndedAt.In(time.Local).Format("2006-01-02 15:04"), "Time": elapsed(lastRow.EndedAt.Sub(began)),
-		"Cost": dollars(last, lastUnpriced), "Ended": ended,
+		"When": minuteOf(last.ended), "Time": elapsed(last.ended.Sub(last.began).Round(time.Millisecond)),
+		"Cost": dollars(last.CostUSD, last.Unpriced), "Ended": ended,
 	}))
-	s.field("status.total", s.Say("status.sum", text.Data{"N": len(runs), "Cost": dollars(total, unpriced)}))
+	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": dollars(s.Totals.CostUSD, s.Totals.Unpriced)}))
 }
