@@ -200,6 +200,37 @@ func (b *beside) inOrder(what, text string, parts ...string) {
 	}
 }
 
+// TestTooLateForThisRun: what is handed over when the work is done and only the judge is still at it waits, which is
+// said; it is in the requirements at once, and the agent hears it at the next wake.
+func TestTooLateForThisRun(t *testing.T) {
+	t.Parallel()
+	judge := modeltest.NewGate()
+	b := newBeside(t, modeltest.Script{
+		{Role: modeltest.Clarifier, Play: modeltest.Say(settled)},
+		{Role: modeltest.GoalSetter, Play: modeltest.Say("# Goal\n\nA bell.\n\n# Checklist\n\n- it rings\n")},
+		{Role: modeltest.Coordinator, Play: modeltest.Say("It rings.")},
+		{Role: modeltest.Judge, Play: modeltest.Say("## Conclusion\nachieved\n\n## Reason\nIt rings.\n").Held(modeltest.Point{}, judge)},
+	})
+	first := b.start("", "--timeout", "0", "a bell")
+	reached(t, judge, first)
+	b.runs("", 0, []string{`^== flower is running here: .* · work, judge of round 1 · \$0\.\d`})
+	b.runs("", 0, []string{`^\+ delivered .*, and added to the requirements: and blue$`}, "and blue")
+	judge.Open()
+	if code := first.code(); code != 0 || !strings.Contains(first.out.String(), "\n! a remark has not reached an agent yet: flower = go on with it\n") {
+		t.Errorf("exit code %d\n%s%s", code, &first.out, &first.err)
+	}
+	second := b.start("\n", "--timeout", "0")
+	if code := second.code(); code != 0 || strings.Contains(second.out.String(), "not reached") {
+		t.Errorf("exit code %d\n%s%s", code, &second.out, &second.err)
+	}
+	if n := strings.Count(b.coordinator(), "and blue"); n != 1 {
+		t.Errorf("the coordinator has heard it %d times:\n%s", n, b.coordinator())
+	}
+	if n := strings.Count(string(b.file(".flower/notes/需求.md")), "and blue"); n != 1 {
+		t.Errorf("it is in the brief %d times", n)
+	}
+}
+
 // TestLeaseOfDeadAndStopped: a stopped process keeps what it has, a killed one has nothing from that moment on, even
 // while a command that it started lives.
 func TestLeaseOfDeadAndStopped(t *testing.T) {

@@ -156,6 +156,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	w.running(r.rt)
 	outcome, err := g.work(ctx, r)
 	g.close(outcome, err, g.Now().Sub(began))
+	g.unheard(ctx, r)
 	return err
 }
 
@@ -270,6 +271,14 @@ func (g *goRun) work(ctx context.Context, r *rig) (*flower.Outcome, error) {
 		Ask: g.ask, ClarifyOnly: g.clarifyOnly, NoGoal: g.noGoal, Rounds: g.rounds, JudgeCanRun: g.judgeCanRun, Lang: g.promptLang(),
 	})
 	return workflow.Run(ctx, r.rt)
+}
+
+// unheard says how many remarks have come too late for this run: they were taken, and people may count on them.
+func (g *goRun) unheard(ctx context.Context, r *rig) {
+	waiting, err := r.store.PendingNotes(context.WithoutCancel(ctx), flower.ProjectKey(g.place.workspace))
+	if err == nil && len(waiting) > 0 {
+		g.print.say("! ", "note.waiting", text.Data{"N": len(waiting)})
+	}
 }
 
 // close writes the last lines: what it cost, how long it took, where the books are, what to type next.
