@@ -91,6 +91,7 @@ type Settled struct {
 	Question Question
 	Answer   string // what the person said; empty if nobody did
 	How      AnswerKind
+	Decision bool // flower itself has asked: without an answer the run stops
 }
 
 // NoteTaken is the receipt of a remark: it is durable, and whether it is in the brief.

@@ -133,7 +133,8 @@ func (h *Human) Decide(ctx context.Context, id, question string, options []strin
 	q := Question{ID: id, Text: question, Options: options, AskedAt: h.opts.Now()}
 	said, how, err = h.wait(ctx, q)
 	if err == nil {
-		h.settle(q, said, how)
+		h.logAnswer(q, said, how)
+		h.opts.Observe(Settled{Question: q, Answer: said, How: how, Decision: true})
 	}
 	return said, how, err
 }

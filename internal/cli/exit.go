@@ -37,6 +37,7 @@ var exitCodes = []struct {
 	{"5", "exit.network"},
 	{"6", "exit.inuse"},
 	{"130, 129, 143", "exit.signal"},
+	{"141", "exit.unread"},
 }
 
 // usageError is something that was asked for and cannot be done as asked: a flag, a value, a place, a request.

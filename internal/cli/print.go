@@ -101,6 +101,7 @@ func (p *printer) Wake(where string, w flower.Wake, context int) {
 		parts = append(parts, p.Say("wake.context", text.Data{"Tokens": tokens(context)}))
 	}
 	parts = append(parts, p.Say("wake.number", text.Data{"Woke": w.Woke + 1}))
+	where = strings.ReplaceAll(where, "\n", " ")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// One line whatever the width: a terminal breaks it, nothing else should.
@@ -217,6 +218,9 @@ func (p *printer) notContinued(ev flower.NotContinued) {
 	if ev.Reason == flower.WorkspaceDiffers && ev.Detail == "" {
 		id = "fresh.nowhere"
 	}
+	if ev.Reason == flower.WrongType && ev.Step != "" {
+		id = "fresh.badid"
+	}
 	what := p.Say(id, text.Data{"Step": p.stepName(ev.Step), "Detail": oneLine(ev.Detail)})
 	if ev.Kept != "" {
 		what += p.Say("fresh.kept", text.Data{"Path": p.path(ev.Kept)})
@@ -326,6 +330,17 @@ func (p *printer) settled(ev flower.Settled) {
 		flower.Given: "answer.given", flower.Skipped: "answer.skipped", flower.TimedOut: "answer.timeout",
 		flower.Nobody: "answer.nobody", flower.OverMax: "answer.quota",
 	}[ev.How]
+	if ev.Decision {
+		switch ev.How {
+		case flower.Skipped:
+			id = "decide.skipped"
+		case flower.TimedOut:
+			id = "decide.timeout"
+		case flower.Nobody:
+			id = "decide.nobody"
+		case flower.Given, flower.OverMax: // said as of any question
+		}
+	}
 	p.say("+ ", id, text.Data{"Answer": ev.Answer, "Question": oneLine(ev.Question.Text)})
 	p.gap()
 }
