@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -202,7 +203,7 @@ func (e *LimitError) Error() string {
 	if e.Turns > 0 {
 		return fmt.Sprintf("limit of %d turns reached", e.Turns)
 	}
-	return fmt.Sprintf("budget of $%.2f is used up", e.CostUSD)
+	return "budget of $" + strconv.FormatFloat(e.CostUSD, 'f', -1, 64) + " is used up"
 }
 
 // RefusalError is an answer that the model declined to give.
