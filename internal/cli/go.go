@@ -102,8 +102,11 @@ func (a *app) runGo(o goOptions, ask string) error {
 	}
 	// Talking to a flower that runs already needs no credentials: run says if they are missed.
 	cfg, redactor, cfgErr := a.loadConfig()
+	if ask = strings.TrimSpace(ask); ask == "/new" { // as it is typed at the prompt
+		o.fresh, ask = true, ""
+	}
 	g := &goRun{
-		app: a, goOptions: o, ask: strings.TrimSpace(ask), place: where,
+		app: a, goOptions: o, ask: ask, place: where,
 		cfg: cfg, cfgErr: cfgErr, redactor: redactor, input: a.newInput(),
 	}
 	return a.supervise(g.run)
@@ -220,6 +223,9 @@ func (g *goRun) request(ctx context.Context) error {
 		said, ok, err := g.input.prompt(ctx, "prompt.new")
 		if err != nil {
 			return err
+		}
+		if said == "/new" {
+			continue // that much is clear already
 		}
 		if g.ask = said; g.ask != "" {
 			return nil
