@@ -69,7 +69,7 @@ func (p *process) code() int {
 
 // runs starts flower, and checks its exit code and that each pattern is found in a line of what it prints. What it
 // prints on the error stream is one line if it fails.
-func (b *beside) runs(stdin string, want int, patterns []string, args ...string) string {
+func (b *beside) runs(stdin string, want int, patterns []string, args ...string) {
 	b.Helper()
 	p := b.start(stdin, args...)
 	if code := p.code(); code != want {
@@ -84,7 +84,6 @@ func (b *beside) runs(stdin string, want int, patterns []string, args ...string)
 			b.Errorf("flower %q: nothing matches %s:\n%s", args, pattern, said)
 		}
 	}
-	return said
 }
 
 const settled = "## Goal\nA bell.\n\n## Acceptance criteria\nIt rings.\n\n## Boundaries\nNone.\n\n## Unknowns and assumptions\nNone.\n"
@@ -126,7 +125,7 @@ func TestSecondFlower(t *testing.T) {
 	b.runs("\n", 0, []string{`^== flower is running here: ` + who})
 	b.runs("", 6, []string{`^flower: another flower is running in this run directory \(` + who + `, in .*\) - wait`}, "--new", "a door")
 	b.runs("/new\n", 6, []string{`^flower: another flower is running`})
-	b.runs("", 6, []string{`^flower: another flower is running`}, "-w", b.T.TempDir(), "a door")
+	b.runs("", 6, []string{`^flower: another flower is running`}, "-w", t.TempDir(), "a door")
 	b.runs("", 0, []string{`^hello$`}, "once", "greet")
 
 	clarify.Open()
@@ -137,7 +136,7 @@ func TestSecondFlower(t *testing.T) {
 	session := b.session("干活")
 	b.runs("", 6, []string{`^flower: session ` + session + ` is in use by another flower \(` + who + `\) - wait`}, "once", "--resume", session, "hello")
 	b.runs("", 0, []string{`^hello$`}, "once", "--resume", session, "--fork", "a copy")
-	b.runs("", 0, []string{`^== clarify =+  1/1$`}, "-r", "other", "-w", b.T.TempDir(), "--timeout", "0", "--clarify-only", "a door")
+	b.runs("", 0, []string{`^== clarify =+  1/1$`}, "-r", "other", "-w", t.TempDir(), "--timeout", "0", "--clarify-only", "a door")
 	b.runs("", 0, []string{`^== clarify =+  1/1  settled already$`}, "-r", "other", "--timeout", "0", "--clarify-only", "beside it")
 
 	work.Open()
@@ -243,7 +242,7 @@ func TestLeaseOfDeadAndStopped(t *testing.T) {
 			modeltest.Answer(modeltest.Call("Agent", input{"description": "ring", "prompt": "Ring it.", "subagent_type": "worker"})),
 			modeltest.Say("It rings."),
 		}},
-		{Role: modeltest.Worker, Play: modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		{Role: modeltest.Worker, Play: modeltest.PlayerFunc(func(*modeltest.Request) modeltest.Reply {
 			command := ""
 			once.Do(func() { command = "echo $$ >up; exec sleep 600" })
 			if command == "" {
