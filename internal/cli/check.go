@@ -54,6 +54,14 @@ func (a *app) findPlace() (place, error) {
 	if err := a.checkDir(p.runDir, "place.rundir", false); err != nil {
 		return place{}, err
 	}
+	// SQLite makes its two files beside the store with the store's mode: one that was opened read-only once would stay so
+	// when the store is writable again.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		store := filepath.Join(p.runDir, storeFile+suffix)
+		if err := unix.Access(store, unix.R_OK|unix.W_OK); errors.Is(err, fs.ErrPermission) {
+			return place{}, a.badPlace("place.denied", "place.rundir", store)
+		}
+	}
 	return p, nil
 }
 
