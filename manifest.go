@@ -94,6 +94,9 @@ func ReadManifest(runDir string) ([]StepResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
+	if rows, ok := plainRows(data); ok {
+		return rows, nil
+	}
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
@@ -106,4 +109,16 @@ func ReadManifest(runDir string) ([]StepResult, error) {
 		}
 	}
 	return rows, nil
+}
+
+// plainRows reads a manifest in which every row has the usual form.
+func plainRows(data []byte) ([]StepResult, bool) {
+	stored, ok := scanRows(data)
+	rows := make([]StepResult, 0, len(stored))
+	for _, row := range stored {
+		if row.Step != "" {
+			rows = append(rows, row.result())
+		}
+	}
+	return rows, ok
 }

@@ -84,13 +84,18 @@ func (r *StepResult) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &row); err != nil {
 		return err
 	}
-	*r = StepResult{
+	*r = row.result()
+	return nil
+}
+
+// result is the row as an attempt.
+func (row manifestRow) result() StepResult {
+	return StepResult{
 		Step: row.Step, SessionID: deref(row.SessionID), OK: row.OK, CostUSD: row.CostUSD, Turns: row.Turns, Text: row.Text,
 		Error: deref(row.Error), StartedAt: fromUnix(row.StartedAt), EndedAt: fromUnix(row.EndedAt), Attempts: row.Attempts,
 		Errors: row.Errors, Resumed: row.Resumed, Retired: row.Retired, Context: row.Context, Run: row.Run,
 		Usage: row.Usage, Model: row.Model, Unpriced: row.Unpriced, Verdict: row.Verdict, ResumedFrom: row.ResumedFrom,
 	}
-	return nil
 }
 
 // marshal is json.Marshal without the escaping of HTML characters.

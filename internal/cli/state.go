@@ -69,7 +69,8 @@ type stepState struct {
 	CostUSD      float64 `json:"cost_usd"`
 	Unpriced     bool    `json:"unpriced"`
 
-	last time.Time
+	last    time.Time
+	counted bool // Context is the session's own
 }
 
 // runningState is the flower that is at work in the run directory; one that has just begun may not say yet who it is.
@@ -117,6 +118,15 @@ const maxDocument = 16 << 20
 
 // lookAt finds out what a directory remembers, and writes nothing. What cannot be read is a problem, not an error.
 func lookAt(ctx context.Context, workspace, runDir string) *state {
+	type manifest struct {
+		rows []flower.StepResult
+		err  error
+	}
+	read := make(chan manifest, 1) // beside the rest: after years of runs it is what takes the time
+	go func() {
+		rows, err := flower.ReadManifest(runDir)
+		read <- manifest{rows, err}
+	}()
 	wake := flower.WakeState(workspace, runDir)
 	s := &state{
 		Schema: stateSchema, Workspace: workspace, RunDir: runDir, Waking: wake.Waking, Wakes: wake.Woke,
@@ -134,10 +144,11 @@ func lookAt(ctx context.Context, workspace, runDir string) *state {
 		id := wake.Steps[name]
 		s.Steps = append(s.Steps, stepState{Name: name, Session: &id})
 	}
-	rows, err := flower.ReadManifest(runDir)
-	s.problem("manifest_unreadable", err)
-	s.readRows(rows)
-	s.problem("store_unreadable", s.readStore(ctx))
+	unread := s.readStore(ctx)
+	m := <-read
+	s.problem("manifest_unreadable", m.err)
+	s.readRows(m.rows)
+	s.problem("store_unreadable", unread)
 	return s
 }
 
@@ -227,7 +238,7 @@ func (s *state) readRows(rows []flower.StepResult) {
 		st.Attempts++
 		st.CostUSD += row.CostUSD
 		st.Unpriced = st.Unpriced || row.Unpriced
-		if st.Session != nil && row.SessionID == *st.Session && row.Context > 0 {
+		if st.Session != nil && row.SessionID == *st.Session && row.Context > 0 && !st.counted {
 			st.Context = row.Context
 		}
 		st.active(row.EndedAt)
@@ -304,7 +315,7 @@ func (st *stepState) readSession(ctx context.Context, r *sqlite.Reader, project 
 		}
 		entries, _ := transcript.ParseHistory(lines)
 		if tokens := transcript.Context(entries); tokens > 0 {
-			st.Context = tokens
+			st.Context, st.counted = tokens, true
 			break
 		}
 	}

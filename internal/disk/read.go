@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,10 +34,11 @@ func readRegular(path string, limit int64) ([]byte, error) {
 		return nil, &TooLargeError{Path: path, Size: info.Size(), Max: limit}
 	}
 	// The size is only a hint: files grow, and those in /proc say 0.
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
+	data := buf.Bytes()
 	if int64(len(data)) > limit {
 		return nil, &TooLargeError{Path: path, Size: int64(len(data)), Max: limit}
 	}
