@@ -1,8 +1,6 @@
 package flower
 
 import (
-	"time"
-
 	"flower/agent"
 	"flower/document"
 )
@@ -100,15 +98,6 @@ type NoteTaken struct {
 	InBrief bool
 }
 
-// Waiting says that an attempt failed and is made again after a pause. A request that is sent again within an attempt is
-// an AgentEvent with agent.Retrying instead.
-type Waiting struct {
-	Label   string
-	Attempt int
-	Wait    time.Duration
-	Err     error
-}
-
 // Interrupted says that the person stopped the agent; the session goes on.
 type Interrupted struct{ Label string }
 
@@ -136,7 +125,6 @@ func (Judged) flowerEvent()          {}
 func (Asked) flowerEvent()           {}
 func (Settled) flowerEvent()         {}
 func (NoteTaken) flowerEvent()       {}
-func (Waiting) flowerEvent()         {}
 func (Interrupted) flowerEvent()     {}
 func (BooksFailed) flowerEvent()     {}
 func (Unguarded) flowerEvent()       {}

@@ -315,25 +315,8 @@ func (h *Human) intoBrief(note agent.Note) bool {
 	return in && err == nil
 }
 
-// Take implements agent.Inbox.
-func (h *Human) Take(ctx context.Context) ([]agent.Note, error) {
-	notes, err := h.opts.Store.PendingNotes(ctx, h.project)
-	if err != nil {
-		return nil, err // the engine says what it was about
-	}
-	for i := range notes {
-		notes[i].Text = say(h.opts.Lang, "note", map[string]any{"Time": notes[i].At.Format(time.TimeOnly), "Text": notes[i].Text})
-	}
-	return notes, nil
-}
-
-// Delivered implements agent.Inbox.
-func (h *Human) Delivered(ctx context.Context, notes []agent.Note) error {
-	return h.opts.Store.MarkDelivered(ctx, h.project, noteIDs(notes))
-}
-
 // Inbox is what the inbox tool says: how many remarks wait. They themselves follow the tool's result as the person's
-// words (Take), so that each reaches the transcript exactly once.
+// words, so that each reaches the transcript exactly once.
 func (h *Human) Inbox(ctx context.Context) (string, error) {
 	notes, err := h.opts.Store.PendingNotes(ctx, h.project)
 	if err != nil {

@@ -344,23 +344,24 @@ func TestSay(t *testing.T) {
 	if got, err := next.Inbox(t.Context()); err != nil || got != "4 new remarks; they follow." {
 		t.Errorf("inbox %q, %v", got, err)
 	}
-	notes, err := next.Take(t.Context())
+	box := inbox{w.store, ProjectKey(w.dir), English}
+	notes, err := box.Take(t.Context())
 	if err != nil || len(notes) != 4 {
 		t.Fatalf("%d notes, %v", len(notes), err)
 	}
 	for i, words := range []string{"before", "in green", "in green", "where"} {
 		in(t, "note", notes[i].Text, words, "05:06:07")
 	}
-	if err := next.Delivered(t.Context(), notes[:3]); err != nil {
+	if err := box.Delivered(t.Context(), notes[:3]); err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := next.Take(t.Context()); err != nil || len(notes) != 1 {
+	if notes, err := box.Take(t.Context()); err != nil || len(notes) != 1 {
 		t.Errorf("%d notes left, %v", len(notes), err)
 	}
 	if got, err := next.Inbox(t.Context()); err != nil || got != "One new remark; it follows." {
 		t.Errorf("inbox %q, %v", got, err)
 	}
-	if err := next.Delivered(t.Context(), notes); err != nil {
+	if err := box.Delivered(t.Context(), notes); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := next.Inbox(t.Context()); err != nil || got != "Nothing new from the person." {

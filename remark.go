@@ -109,6 +109,31 @@ func (rt *Runtime) archive(paths ...string) (string, error) {
 	return dir, nil
 }
 
+// inbox hands the remarks of a workspace to the agent that works, whether or not a person is there now. It implements
+// agent.Inbox.
+type inbox struct {
+	store   Store
+	project string
+	lang    Lang
+}
+
+// Take implements agent.Inbox.
+func (b inbox) Take(ctx context.Context) ([]agent.Note, error) {
+	notes, err := b.store.PendingNotes(ctx, b.project)
+	if err != nil {
+		return nil, err // the engine says what it was about
+	}
+	for i := range notes {
+		notes[i].Text = say(b.lang, "note", map[string]any{"Time": notes[i].At.Format(time.TimeOnly), "Text": notes[i].Text})
+	}
+	return notes, nil
+}
+
+// Delivered implements agent.Inbox.
+func (b inbox) Delivered(ctx context.Context, notes []agent.Note) error {
+	return b.store.MarkDelivered(ctx, b.project, noteIDs(notes))
+}
+
 func (rt *Runtime) hasRemarks() bool {
 	notes, err := rt.opts.Store.PendingNotes(context.Background(), ProjectKey(rt.workspace))
 	return err == nil && len(notes) > 0

@@ -142,7 +142,9 @@ func (rt *Runtime) Spent() (usd float64, unpriced bool) {
 	return usd, unpriced
 }
 
-// Interrupt stops the attempt in flight at the next boundary; what was done is kept. It returns false if nothing runs.
+// Interrupt stops the attempt in flight at once: an answer on its way is dropped as if it had not been asked for, so that
+// the history ends between two messages; commands are stopped and what they printed is kept. It returns false if nothing
+// runs.
 func (rt *Runtime) Interrupt() bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -256,7 +258,7 @@ func (rt *Runtime) session(ctx context.Context, a Attempt, row *StepResult) (age
 		rt.edit(func() { row.SessionID = key.Session })
 		return key, nil
 	}
-	// A session whose id is known but that holds nothing yet was named by a process that died before it spoke.
+	// An id that the store does not know is one that the caller has chosen for a new session.
 	old, there, err := rt.find(ctx, a.SessionID)
 	if err != nil {
 		return agent.Key{}, err
@@ -300,12 +302,12 @@ func (rt *Runtime) HasSession(ctx context.Context, id string) (bool, error) {
 
 // attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
 func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult, named func()) error {
-	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: uuid.NewString(), Ready: named, Meter: rt.meter}
+	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: rt.opts.NewID(), Ready: named, Meter: rt.meter}
 	if a.Index && !row.Resumed {
 		req.Prompt = rt.withIndex(req.Prompt)
 	}
-	if a.Inbox && rt.opts.Human != nil {
-		req.Inbox = rt.opts.Human
+	if a.Inbox {
+		req.Inbox = inbox{rt.opts.Store, ProjectKey(rt.workspace), rt.opts.Lang}
 	}
 	for {
 		if err := rt.report(a.Label); err != nil {
@@ -354,7 +356,7 @@ func (rt *Runtime) afterInterrupt(ctx context.Context, req agent.Request, remark
 	if !slices.ContainsFunc(entries, func(e transcript.Entry) bool { return e.UUID == req.PromptID }) {
 		words = req.Prompt + "\n\n" + words
 	}
-	req.Prompt, req.PromptID, req.Abandon = words, uuid.NewString(), true
+	req.Prompt, req.PromptID, req.Abandon = words, rt.opts.NewID(), true
 	return req, nil
 }
 

@@ -568,3 +568,18 @@ func TestSameWorkflowTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestRemarkWithoutAHuman: what is said at wake reaches the working agent also where nobody is there to answer.
+func TestRemarkWithoutAHuman(t *testing.T) {
+	w := newJob(t)
+	w.mustJob("a clock")
+	rt := w.start()
+	rt.opts.Human = nil
+	if _, err := Starter(StarterOptions{Ask: "in green", Lang: English}).Run(t.Context(), rt); err != nil {
+		t.Fatal(err)
+	}
+	in(t, "the coordinator", w.toldTo(coordinator), "in green")
+	if notes, err := w.store.PendingNotes(t.Context(), ProjectKey(w.dir)); err != nil || len(notes) != 0 {
+		t.Errorf("%d remarks still wait, %v", len(notes), err)
+	}
+}

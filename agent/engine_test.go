@@ -422,6 +422,7 @@ func TestRetry(t *testing.T) {
 		{"overcome", transient, 2, 3, true, 12 * time.Second},
 		{"given up", transient, 99, 6, false, (4 + 8 + 16 + 32 + 64) * time.Second},
 		{"unknown is tried again", &agent.ModelError{Message: "?"}, 1, 2, true, 4 * time.Second},
+		{"no failure of the endpoint", errors.New("cannot be encoded"), 9, 1, false, 0},
 		{"fatal", &agent.ModelError{Kind: agent.Fatal, Status: 401}, 9, 1, false, 0},
 		{"overflow", &agent.ModelError{Kind: agent.Overflow, Status: 400}, 9, 1, false, 0},
 		{"told not to", &agent.ModelError{Kind: agent.Transient, Status: 500, NoRetry: true}, 9, 1, false, 0},

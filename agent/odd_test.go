@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -308,5 +309,52 @@ func TestReady(t *testing.T) {
 	}
 	if called != 1 {
 		t.Errorf("called %d times", called)
+	}
+}
+
+// TestCallsAtOnceAreBounded: no more calls of one answer run at once than the engine was told.
+func TestCallsAtOnceAreBounded(t *testing.T) {
+	const bound, all = 3, 10
+	var mu sync.Mutex
+	running, most := 0, 0
+	full := make(chan struct{})
+	m := &script{}
+	m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
+		if len(req.Messages) > 1 {
+			return text("done"), nil
+		}
+		var blocks []transcript.Block
+		for i := range all {
+			blocks = append(blocks, call(fmt.Sprintf("t%d", i), "look", `{}`))
+		}
+		return calls(blocks...), nil
+	}
+	tools := box{"look": tool("look", true, func(context.Context, agent.Call) (agent.ToolResult, error) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		if running == bound {
+			select {
+			case <-full:
+			default:
+				close(full)
+			}
+		}
+		mu.Unlock()
+		<-full // nobody ends before as many run as may
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return agent.TextResult("seen"), nil
+	})}
+	e, err := agent.New(agent.Options{Model: m, Log: flower.NewMemoryStore("/w"), Toolbox: tools, ModelName: "m", Parallel: bound})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := run(t, e, agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"look"}}, Prompt: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if most != bound {
+		t.Errorf("%d calls ran at once, want %d", most, bound)
 	}
 }

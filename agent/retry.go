@@ -60,11 +60,11 @@ func (m *retrying) Generate(ctx context.Context, req *ModelRequest, sink func(De
 			return resp, err
 		}
 		var failure *ModelError
-		if errors.As(err, &failure) && (failure.Kind == Fatal || failure.Kind == Overflow || failure.NoRetry) {
-			return nil, err
+		if !errors.As(err, &failure) || failure.Kind == Fatal || failure.Kind == Overflow || failure.NoRetry {
+			return nil, err // what is no failure of the endpoint, such as a request that cannot be encoded, stays as it is
 		}
 		wait := m.pause(attempt)
-		if failure != nil && failure.RetryAfter > wait {
+		if failure.RetryAfter > wait {
 			wait = failure.RetryAfter
 		}
 		if sink != nil {

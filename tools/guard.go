@@ -12,19 +12,18 @@ import (
 	"flower/transcript"
 )
 
-// guarded puts the guards around a tool. From the inside: what is held to reading is checked right before it runs; a
-// crash becomes a result; secrets go before anything is written to a file or returned; long results go to files. The
-// outermost one catches a crash in the others.
+// guarded puts the guards around a tool. From the inside: what is held to reading is checked right before it runs;
+// secrets go before anything is written to a file or returned; long results go to files. A crash in a tool or a guard is
+// the engine's to catch, for every toolbox.
 func (b *Box) guarded(t agent.Tool, spec agent.Spec) agent.Handler {
 	var guards []agent.Middleware
 	if t.Name == Bash && spec.EphemeralShell {
 		guards = append(guards, ephemeral)
 	}
-	guards = append(guards, recovered, redacted(b.opts.Redact))
+	guards = append(guards, redacted(b.opts.Redact))
 	if b.opts.Bench != nil && spills[t.Name] {
 		guards = append(guards, spilled(b.spill))
 	}
-	guards = append(guards, recovered)
 	h := t.Run
 	for _, g := range guards {
 		h = g(h)
@@ -43,18 +42,6 @@ func (b *Box) spill(text string) (string, error) {
 		return "", err
 	}
 	return b.show(real), nil
-}
-
-// recovered turns a crash into a result.
-func recovered(next agent.Handler) agent.Handler {
-	return func(ctx context.Context, call agent.Call) (r agent.ToolResult, err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				r, err = agent.ErrorResult(fmt.Sprintf("The tool %s crashed; this is a fault of the tool. What it has done so far is not known: look before you go on. (%v)", call.Name, v)), nil
-			}
-		}()
-		return next(ctx, call)
-	}
 }
 
 // redacted removes secrets from all texts of a result and makes them valid UTF-8. A nil redact removes nothing.

@@ -58,7 +58,7 @@ func (b *Box) ask(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 	}
 }
 
-// inbox may be called again: what was delivered is in the answer or comes again.
+// inbox may be called again: it only counts.
 func (b *Box) inbox(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 	return agent.Tool{
 		ToolSpec: agent.ToolSpec{Name: Inbox, Description: inboxText, InputSchema: json.RawMessage(`{

@@ -58,7 +58,8 @@ type Options struct {
 	// may be asked any more. callID is the call's id with its session's key: the same one is the same question. An error
 	// ends the run. Nil: every question is answered by "decide yourself".
 	Ask func(ctx context.Context, callID, question string, options []string) (string, error)
-	// Inbox returns what the person said since the last call, "" if nothing. An error ends the run. Nil: nothing.
+	// Inbox says how many remarks of the person wait, "" if none does; the remarks themselves come by another way. An
+	// error ends the run. Nil: none ever does.
 	Inbox func(ctx context.Context) (string, error)
 	// Redact removes secrets from a text before it is stored or sent. Nil: nothing is removed.
 	Redact func(string) string

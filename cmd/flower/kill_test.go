@@ -36,11 +36,11 @@ const (
 	betweenTurns   point = "between turns"
 )
 
-// TestKill ends the process with SIGKILL at four points of each of the three steps and starts it again without a word:
+// TestKill ends the process with SIGKILL at four points of each role of the three steps and starts it again without a word:
 // it goes on in the same sessions, asks nothing that was answered, repeats no effect, and comes to the same end.
 func TestKill(t *testing.T) {
 	binary := build(t)
-	for _, role := range []modeltest.Role{modeltest.Clarifier, modeltest.GoalSetter, modeltest.Coordinator, modeltest.Worker} {
+	for _, role := range []modeltest.Role{modeltest.Clarifier, modeltest.GoalSetter, modeltest.Coordinator, modeltest.Worker, modeltest.Judge} {
 		for _, at := range []point{beforeResponse, midStream, whileTool, betweenTurns} {
 			if role == modeltest.Coordinator && at == whileTool {
 				continue // its tools are the workers, which have cases of their own
@@ -204,7 +204,7 @@ func (k *kill) script() modeltest.Script {
 		}},
 		worker(1), worker(2), worker(3),
 		{Role: modeltest.Judge, Plan: []modeltest.Player{
-			bash("wc -l <marks.txt"),
+			blocking(modeltest.Judge, "wc -l <marks.txt"),
 			modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
 				lines := strings.Fields(r.Results()[0].PlainText())
 				if len(lines) > 0 && lines[0] == "3" {

@@ -196,7 +196,7 @@ func TestTerminal(t *testing.T) {
 	s.expect("== work ")
 	await(t, working)
 	s.enter("\x03")
-	s.expect("stopping at the next boundary")
+	s.expect("stopping")
 	s.expect("Interrupted. Say something")
 	s.enter("be quick about it\n")
 	s.expect("Two files, two workers.")

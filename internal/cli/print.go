@@ -190,8 +190,6 @@ func (p *printer) Event(ev flower.Event) {
 			id = "note.inbrief"
 		}
 		p.say("+ ", id, text.Data{"Text": oneLine(ev.Text)})
-	case flower.Waiting:
-		p.waiting(ev.Attempt, ev.Wait, ev.Err)
 	case flower.Interrupted:
 		p.say("! ", "interrupted")
 	case flower.Unguarded:
