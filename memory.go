@@ -63,7 +63,13 @@ type memorySession struct {
 	entries   []json.RawMessage
 	uuids     map[string]bool
 	prefix    *agent.Prefix
-	changed   int64 // milliseconds
+	calls     map[string]*memoryCall // by call id
+	changed   int64                  // milliseconds
+}
+
+type memoryCall struct {
+	agent.OpenCall
+	done bool
 }
 
 type memoryNote struct {
@@ -102,7 +108,7 @@ func (m *memoryStore) find(key agent.Key) *memorySession {
 func (m *memoryStore) make(key agent.Key) *memorySession {
 	s := m.data.sessions[key.String()]
 	if s == nil {
-		s = &memorySession{key: key, workspace: m.workspace, uuids: map[string]bool{}}
+		s = &memorySession{key: key, workspace: m.workspace, uuids: map[string]bool{}, calls: map[string]*memoryCall{}}
 		m.data.sessions[key.String()] = s
 	}
 	return s
@@ -169,10 +175,61 @@ func (m *memoryStore) Append(ctx context.Context, key agent.Key, entries ...tran
 			}
 			s.uuids[e.UUID] = true
 			s.entries = append(s.entries, texts[i])
+			s.record(e)
 			s.changed = m.data.stamp()
 		}
 		return nil
 	})
+}
+
+// record brings the journal up to date with an entry.
+func (s *memorySession) record(e transcript.Entry) {
+	made, done := agent.JournalOf(e)
+	for _, call := range made {
+		if s.calls[call.ID] == nil {
+			s.calls[call.ID] = &memoryCall{OpenCall: agent.OpenCall{Input: agent.InputHash(call.Input)}}
+		}
+	}
+	for _, id := range done {
+		if call := s.calls[id]; call != nil {
+			call.done = true
+		}
+	}
+}
+
+// Begin implements agent.Log.
+func (m *memoryStore) Begin(ctx context.Context, key agent.Key, callID string) error {
+	err := key.Check()
+	if err == nil {
+		err = m.do(ctx, func() error {
+			s := m.make(key)
+			if s.calls[callID] == nil {
+				s.calls[callID] = &memoryCall{}
+			}
+			s.calls[callID].Begun = true
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("begin call of session %s: %w", key, err)
+	}
+	return nil
+}
+
+// OpenCalls implements agent.Log.
+func (m *memoryStore) OpenCalls(ctx context.Context, key agent.Key) (map[string]agent.OpenCall, error) {
+	open := map[string]agent.OpenCall{}
+	err := m.do(ctx, func() error {
+		if s := m.find(key); s != nil {
+			for id, call := range s.calls {
+				if !call.done {
+					open[id] = call.OpenCall
+				}
+			}
+		}
+		return nil
+	})
+	return open, err
 }
 
 // Has implements Store.
@@ -268,10 +325,15 @@ func (m *memoryStore) fork(from, to agent.Key) error {
 		c := &memorySession{
 			key:       to,
 			workspace: m.workspace, entries: slices.Clone(s.entries), uuids: map[string]bool{}, prefix: s.prefix,
+			calls: map[string]*memoryCall{},
 		}
 		c.key.SubPath = strings.TrimPrefix(to.SubPath+s.key.SubPath[len(from.SubPath):], "/")
 		for id := range s.uuids {
 			c.uuids[id] = true
+		}
+		for id, call := range s.calls {
+			twin := *call
+			c.calls[id] = &twin
 		}
 		copies[c.key.String()] = c
 	})

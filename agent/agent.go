@@ -5,8 +5,8 @@
 // calls; a subagent is a conversation started by a call of the Agent tool, with its own transcript below its parent's.
 //
 // Durability. Every entry is committed through Log before it is acted on: the prompt before the request, the answer
-// before its tools run, the results before the next request. After the process is killed at any instant the log holds
-// a valid prefix, and Run with the same Key goes on from there.
+// before its tools run, the results before the next request. A tool with effects runs when its beginning is recorded.
+// After the process is killed at any instant the log holds a valid prefix, and Run with the same Key goes on from there.
 //
 // Trust. What a model says is data: tool inputs are checked against the tool's schema, unknown tools are refused with a
 // result the model can act on. A tool's failure is a result; only a failure of the engine itself ends a run.
@@ -49,6 +49,11 @@ type Log interface {
 	// Append commits entries at the end of a session: when it returns nil they survive a crash of the machine. An entry
 	// whose uuid the session already holds is skipped, so that a repeated Append changes nothing.
 	Append(ctx context.Context, key Key, entries ...transcript.Entry) error
+	// Begin records that the tool of a call is about to run, durable like Append; again changes nothing.
+	Begin(ctx context.Context, key Key, callID string) error
+	// OpenCalls returns, by id, the calls in entries that were appended through a Log (as JournalOf finds them) and have
+	// no result there yet. Entries that came in another way are not known to it.
+	OpenCalls(ctx context.Context, key Key) (map[string]OpenCall, error)
 	// Prefix returns the system text and the tools a session was started with, and false for a session that has none.
 	Prefix(ctx context.Context, key Key) (Prefix, bool, error)
 	// SetPrefix stores the prefix of a new session, durable like Append. The first one stays: a second call with

@@ -11,10 +11,15 @@ import (
 )
 
 // BenchmarkTurn measures flower's own time for one turn without the model: a request with one call is built, the answer,
-// the call's result and the next answer are committed to SQLite on disk. The history grows as in a real session.
+// the call's result and the next answer are committed to SQLite on disk, and that a call with effects begins. The history
+// grows as in a real session.
 func BenchmarkTurn(b *testing.B) {
-	for _, length := range []int{0, 1000} {
-		b.Run(fmt.Sprintf("history=%d", length), func(b *testing.B) {
+	for _, bench := range []struct {
+		length int
+		tool   string
+	}{{0, "look"}, {1000, "look"}, {1000, "write"}} {
+		length := bench.length
+		b.Run(fmt.Sprintf("history=%d/%s", length, bench.tool), func(b *testing.B) {
 			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "sessions.db"), sqlite.Options{Workspace: "/w"})
 			if err != nil {
 				b.Fatal(err)
@@ -25,18 +30,18 @@ func BenchmarkTurn(b *testing.B) {
 				if n++; n > length+b.N {
 					return text("done")
 				}
-				return calls(call(fmt.Sprintf("t%d", n), "look", `{"n":1}`))
+				return calls(call(fmt.Sprintf("t%d", n), bench.tool, `{"n":1}`))
 			}}
 			m.at = func() {
 				if n == length {
 					b.ResetTimer()
 				}
 			}
-			e, err := agent.New(agent.Options{Model: m, Log: store, Toolbox: box{"look": tool("look", true, say("seen"))}, ModelName: "m", CWD: "/w"})
+			e, err := agent.New(agent.Options{Model: m, Log: store, Toolbox: box{"look": tool("look", true, say("seen")), "write": tool("write", false, say("written"))}, ModelName: "m", CWD: "/w"})
 			if err != nil {
 				b.Fatal(err)
 			}
-			for _, err := range e.Run(b.Context(), agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"look"}}, Prompt: "go"}) {
+			for _, err := range e.Run(b.Context(), agent.Request{Key: key, Spec: agent.Spec{Tools: []string{bench.tool}}, Prompt: "go"}) {
 				if err != nil {
 					b.Fatal(err)
 				}

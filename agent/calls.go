@@ -103,12 +103,17 @@ var errToolLeft = errors.New("a tool has ended its goroutine")
 
 // settle runs calls, a bounded number at once, and commits each result as soon as it is there, so that a finished call
 // keeps its result when the program is killed beside a running one. The model is told the results in call order. Calls
-// that were left open by an earlier process and may not be run again get a result that says so.
+// that an earlier process has begun and may not be run again get a result that says so.
 func (c *conversation) settle(ctx context.Context, calls []transcript.Block) error {
 	if len(calls) == 0 {
 		return nil
 	}
 	fresh := c.result.Turns > 0
+	if !fresh {
+		if err := c.readJournal(ctx); err != nil {
+			return err
+		}
+	}
 	runCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	outcomes := make(chan outcome)
@@ -198,8 +203,10 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	switch {
 	case !fresh && c.abandon:
 		return outcome{result: ErrorResult(interrupted)}
-	case !fresh && !tool.Again && (known || c.offers(call.Name)):
+	case !fresh && !tool.Again && (known || c.offers(call.Name)) && !c.untouched(call):
 		return outcome{result: ErrorResult(unknownOutcome)}
+	case !fresh && !known && c.offers(call.Name):
+		return outcome{result: ErrorResult(neverBegan)}
 	case ctx.Err() != nil && known && tool.Again: // not started
 		return outcome{open: true}
 	case ctx.Err() != nil:
@@ -212,6 +219,11 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	}
 	if err := checkInput(tool.schema, call.Input); err != nil {
 		return outcome{result: ErrorResult(fmt.Sprintf("The input does not fit the tool %s: %v. You sent: %s", call.Name, err, inputText(call.Input)))}
+	}
+	if !tool.Again {
+		if err := c.begin(ctx, call); err != nil {
+			return outcome{err: err}
+		}
 	}
 	c.emit(ToolStarted{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input})
 	began := c.engine.opts.Now()

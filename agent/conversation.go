@@ -33,8 +33,9 @@ type conversation struct {
 	known    map[string]bool      // uuids of user entries the session holds
 	lastMark Mark                 // end of the request before
 	hasMark  bool
-	callIDs  map[string]bool // of all calls so far
-	refusal  string          // what the endpoint said of the last answer, if it was a refusal
+	callIDs  map[string]bool     // of all calls so far
+	journal  map[string]OpenCall // of calls that were open when the session was loaded
+	refusal  string              // what the endpoint said of the last answer, if it was a refusal
 	result   Result
 }
 

@@ -16,7 +16,7 @@ import (
 	"flower/transcript"
 )
 
-// killedAfter leaves a session in the store as a process does that is killed after n entries.
+// killedAfter leaves a session in the store as a process does that is killed after n commits.
 func killedAfter(t *testing.T, n int, m agent.Model, tools box, req agent.Request) flower.Store {
 	t.Helper()
 	store := flower.NewMemoryStore("/w")
@@ -37,8 +37,10 @@ func TestOpenCallsOfAResumedSession(t *testing.T) {
 		denied bool
 	}{
 		{"can be run again", agent.StopToolUse, call("t1", "look", `{"n":1}`), []string{"look"}, "seen", false},
-		{"has effects", agent.StopToolUse, call("t1", "write", `{"n":1}`), []string{"look", "write"}, "outcome of this call is unknown", false},
-		{"of a tool that is gone", agent.StopToolUse, call("t1", "write", `{"n":1}`), []string{"look"}, "outcome of this call is unknown", false},
+		{"has effects", agent.StopToolUse, call("t1", "write", `{"n": 1}`), []string{"look", "write"}, "written", false},
+		{"has effects and began", agent.StopToolUse, call("t1", "write", `{"n":1}`), []string{"look", "write"}, "outcome of this call is unknown", false},
+		{"of a tool that is gone", agent.StopToolUse, call("t1", "write", `{"n":1}`), []string{"look"}, "Not run", false},
+		{"of a tool that is gone and began", agent.StopToolUse, call("t1", "write", `{"n":1}`), []string{"look"}, "outcome of this call is unknown", false},
 		{"of a tool that never was", agent.StopToolUse, call("t1", "Nothing", `{"n":1}`), []string{"look"}, "no tool", true},
 		{"could not be read", agent.StopToolUse, call("t1", "look", `{"n":1`), []string{"look"}, `not a JSON object. You sent: {"n":1`, false},
 		{"of a cut answer", agent.StopMaxTokens, call("t1", "look", `{"n":1}`), []string{"look"}, "not complete", false},
@@ -54,7 +56,11 @@ func TestOpenCallsOfAResumedSession(t *testing.T) {
 			}
 			tools := box{"look": tool("look", true, say("seen")), "write": tool("write", false, say("written"))}
 			req := agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"look", "write"}}, Prompt: "go", PromptID: "p"}
-			store := killedAfter(t, 2, m, tools, req)
+			commits := 2 // the prompt and the answer
+			if strings.Contains(tt.name, "began") {
+				commits++
+			}
+			store := killedAfter(t, commits, m, tools, req)
 			req.Spec.Tools = tt.tools
 			if _, result, err := run(t, newEngine(t, m, store, tools), req); err != nil || result.Text != "done" {
 				t.Fatalf("%q, %v", result.Text, err)

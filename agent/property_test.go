@@ -34,6 +34,7 @@ type world struct {
 	next     int                          // makes inputs of calls unique
 	cut      map[int]bool                 // inputs of calls in answers that are not complete
 	effects  map[int]int                  // how often the effect of a call happened, by its input
+	begun    map[string]bool              // calls of which the journal was told that they begin, by session and id
 	sent     map[string][]string          // by conversation: the blocks of the last request
 	reports  map[string]transcript.Report // by conversation: what its last load changed
 	prefixes map[string]string            // by conversation: system text and tools
@@ -242,6 +243,9 @@ func (w *world) tools() box {
 		n := number(c)
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if !w.begun[c.Key.String()+" "+c.ID] {
+			w.t.Errorf("seed %d: %s was run and is not in the journal", w.seed, c.ID)
+		}
 		if w.effects[n]++; n != 0 && w.effects[n] > 1 {
 			w.t.Errorf("seed %d: the effect of call %d happened twice", w.seed, n)
 		}
@@ -298,8 +302,9 @@ func (w *world) tools() box {
 // mortal is the store as one process sees it until it is killed: after left writes nothing is written any more.
 type mortal struct {
 	flower.Store
-	mu   sync.Mutex
-	left int
+	world *world
+	mu    sync.Mutex
+	left  int
 }
 
 func (m *mortal) write(f func() error) error {
@@ -314,6 +319,15 @@ func (m *mortal) write(f func() error) error {
 
 func (m *mortal) Append(ctx context.Context, k agent.Key, entries ...transcript.Entry) error {
 	return m.write(func() error { return m.Store.Append(ctx, k, entries...) })
+}
+
+func (m *mortal) Begin(ctx context.Context, k agent.Key, callID string) error {
+	return m.write(func() error {
+		m.world.mu.Lock()
+		m.world.begun[k.String()+" "+callID] = true
+		m.world.mu.Unlock()
+		return m.Store.Begin(ctx, k, callID)
+	})
 }
 
 func (m *mortal) SetPrefix(ctx context.Context, k agent.Key, p agent.Prefix) error {
@@ -338,7 +352,7 @@ func (m *mortal) Delivered(ctx context.Context, notes []agent.Note) error {
 func (w *world) live(rnd *rand.Rand, prompt string) error {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
-	log := &mortal{Store: w.store, left: -1}
+	log := &mortal{Store: w.store, world: w, left: -1}
 	w.mu.Lock()
 	w.process++
 	w.cancel = cancel
@@ -425,6 +439,10 @@ func (w *world) finalCheck(prompt string) {
 	inputs := map[string]string{}
 	for _, m := range p.Messages {
 		for _, b := range m.Content {
+			unknown := strings.Contains(b.PlainText(), "outcome of this call is unknown")
+			if b.Type == transcript.TypeToolResult && unknown && !w.begun[key.String()+" "+b.ToolUseID] {
+				w.t.Errorf("seed %d: the outcome of %s, which did not begin, is said to be unknown", w.seed, b.ToolUseID)
+			}
 			if b.Type == transcript.TypeToolUse && b.Name == "Agent" {
 				var in struct{ N int }
 				_ = json.Unmarshal(b.Input, &in)
@@ -466,7 +484,7 @@ func TestAnyRunGoesOn(t *testing.T) {
 					}
 				}()
 				w := &world{
-					t: t, seed: seed, store: store, effects: map[int]int{}, cut: map[int]bool{}, sent: map[string][]string{},
+					t: t, seed: seed, store: store, effects: map[int]int{}, begun: map[string]bool{}, cut: map[int]bool{}, sent: map[string][]string{},
 					reports: map[string]transcript.Report{}, prefixes: map[string]string{}, paths: map[string]string{}, first: map[string]int{},
 				}
 				w.run()

@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"flower"
 	"flower/agent"
 	"flower/transcript"
 )
 
-// dying is a log that fails from the nth append on, as if the process had been killed there.
+// dying is a log that fails from the nth write on, as if the process had been killed there.
 type dying struct {
 	flower.Store
-	mu   sync.Mutex
-	left int
+	mu      sync.Mutex
+	left    int
+	entries int
+	begun   []string
 }
 
 var errKilled = errors.New("killed")
@@ -29,13 +33,25 @@ func (d *dying) Append(ctx context.Context, k agent.Key, entries ...transcript.E
 		return errKilled
 	}
 	d.left--
+	d.entries += len(entries)
 	return d.Store.Append(ctx, k, entries...)
 }
 
-// TestResumeAfterEveryEntry stops a run after each of its commits and runs it again: the history stays valid, effects
-// are done once or reported as unknown, and what can be run again is.
-func TestResumeAfterEveryEntry(t *testing.T) {
-	const all = 8 // prompt, answer, three results, answer, result, answer
+func (d *dying) Begin(ctx context.Context, k agent.Key, callID string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left == 0 {
+		return errKilled
+	}
+	d.left--
+	d.begun = append(d.begun, callID)
+	return d.Store.Begin(ctx, k, callID)
+}
+
+// TestResumeAfterEveryCommit stops a run after each of its commits and runs it again: the history stays valid, effects
+// are done once or reported as unknown, and what can be run again, or has not begun, is.
+func TestResumeAfterEveryCommit(t *testing.T) {
+	const all = 10 // prompt, answer, two beginnings, three results, answer, result, answer
 	for at := 0; at < all; at++ {
 		t.Run(fmt.Sprintf("after %d", at), func(t *testing.T) {
 			var mu sync.Mutex
@@ -63,13 +79,14 @@ func TestResumeAfterEveryEntry(t *testing.T) {
 			store := flower.NewMemoryStore("/w")
 			spec := agent.Spec{Tools: []string{"write", "look"}}
 			req := agent.Request{Key: key, Spec: spec, Prompt: "go", PromptID: "11111111-1111-4111-8111-111111111111"}
-			_, _, err := run(t, newEngine(t, m, &dying{Store: store, left: at}, tools), req)
+			first := &dying{Store: store, left: at}
+			_, _, err := run(t, newEngine(t, m, first, tools), req)
 			if !errors.Is(err, errKilled) {
 				t.Fatalf("first run: %v", err)
 			}
 			before := stored(t, store, key)
-			if len(before) != at {
-				t.Fatalf("%d entries survived, want %d", len(before), at)
+			if len(before) != first.entries || len(before)+len(first.begun) != at {
+				t.Fatalf("%d entries survived and %q began, of %d commits", len(before), first.begun, at)
 			}
 			survived := "" // the ids of the calls that have a result
 			for _, e := range before {
@@ -90,17 +107,13 @@ func TestResumeAfterEveryEntry(t *testing.T) {
 				t.Errorf("the prompt is there %d times", prompts)
 			}
 			unknown := strings.Count(last, "outcome of this call is unknown")
-			for id, n := range effects {
-				if n > 1 {
-					t.Errorf("effect %s done %d times", id, n)
+			unanswered := 0 // of the writes that began
+			for _, id := range []string{"t1", "t3"} {
+				if effects[id] != 1 {
+					t.Errorf("effect %s done %d times", id, effects[id])
 				}
-			}
-			unanswered := 0 // writes: whichever results were committed first, these were not
-			if at >= 2 && at < 5 {
-				for _, id := range []string{"t1", "t3"} {
-					if !strings.Contains(survived, id) {
-						unanswered++
-					}
+				if slices.Contains(first.begun, id) && !strings.Contains(survived, id) {
+					unanswered++
 				}
 			}
 			if unknown != unanswered {
@@ -370,5 +383,69 @@ func TestRemarksAreDeliveredOnceAndInOrder(t *testing.T) {
 	}
 	if after := len(stored(t, store, key)); after != before || len(in.waiting) != 0 {
 		t.Errorf("%d entries became %d, %d remarks wait", before, after, len(in.waiting))
+	}
+}
+
+// foreign hides the journal, as it is of calls that another program has written.
+type foreign struct{ flower.Store }
+
+func (foreign) OpenCalls(context.Context, agent.Key) (map[string]agent.OpenCall, error) {
+	return nil, nil
+}
+
+// TestOpenCallsOfAnEarlierProcess resumes a session whose last answer calls a tool with effects: it is run only if the
+// journal knows this very call and says that it did not begin.
+func TestOpenCallsOfAnEarlierProcess(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		prepare func(t *testing.T, s flower.Store) flower.Store
+		input   string // of the call in the journal
+		abandon bool
+		runs    int
+		told    string
+	}{
+		{"not begun", nil, `{"n": 1}`, false, 1, "written"},
+		{"begun", func(t *testing.T, s flower.Store) flower.Store {
+			for range 2 {
+				if err := s.Begin(t.Context(), key, "t1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return s
+		}, `{"n": 1}`, false, 0, "outcome of this call is unknown"},
+		{"of another program", func(_ *testing.T, s flower.Store) flower.Store { return foreign{s} }, `{"n": 1}`, false, 0, "outcome of this call is unknown"},
+		{"interrupted", nil, `{"n": 1}`, true, 0, "Interrupted by the person"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := flower.NewMemoryStore("/w")
+			stamp := transcript.Stamp{SessionID: key.Session, CWD: "/w", Version: "1"}
+			if err := store.SetPrefix(t.Context(), key, agent.Prefix{Tools: []agent.ToolSpec{{Name: "write"}}}); err != nil {
+				t.Fatal(err)
+			}
+			prompt := transcript.Message{Role: transcript.RoleUser, Content: []transcript.Block{transcript.Text("go")}}
+			answer := transcript.Message{
+				Role: transcript.RoleAssistant, ID: "msg_1", Model: "m", StopReason: agent.StopToolUse,
+				Content: []transcript.Block{call("t1", "write", test.input)},
+			}
+			now := time.Now()
+			if err := store.Append(t.Context(), key, transcript.NewEntry(stamp, "u1", "", now, prompt), transcript.NewEntry(stamp, "u2", "u1", now, answer)); err != nil {
+				t.Fatal(err)
+			}
+			if test.prepare != nil {
+				store = test.prepare(t, store)
+			}
+			runs := 0
+			tools := box{"write": tool("write", false, func(context.Context, agent.Call) (agent.ToolResult, error) {
+				runs++
+				return agent.TextResult("written"), nil
+			})}
+			m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) { return text("done"), nil }}
+			if _, _, err := run(t, newEngine(t, m, store, tools), agent.Request{Key: key, Spec: agent.Spec{Tools: []string{"write"}}, Abandon: test.abandon}); err != nil {
+				t.Fatal(err)
+			}
+			if last := lastUserTexts(m); runs != test.runs || !strings.Contains(last, test.told) {
+				t.Errorf("%d runs, the model was told %s", runs, last)
+			}
+		})
 	}
 }

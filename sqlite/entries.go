@@ -117,10 +117,16 @@ func (s *Store) append(ctx context.Context, key agent.Key, entries []transcript.
 			if err != nil {
 				return err
 			}
+			if n == 0 {
+				continue // it was there already
+			}
 			seq += n
+			if err := s.record(ctx, tx, key.String(), e); err != nil {
+				return err
+			}
 		}
 		if seq == at.next {
-			return nil // all were there already
+			return nil
 		}
 		now := s.stamp(at.mtime)
 		if _, err := tx.StmtContext(ctx, s.stmts.touch).ExecContext(ctx, key.String(), now, seq); err != nil {

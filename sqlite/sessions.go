@@ -171,7 +171,7 @@ func (s *Store) Delete(ctx context.Context, key agent.Key) error {
 		if err := tx.QueryRowContext(ctx, `SELECT `+hidden, key.String(), s.workspace).Scan(&other); err != nil || other {
 			return err
 		}
-		for _, table := range []string{"entries", "meta", "flower_sessions"} {
+		for _, table := range []string{"entries", "meta", "flower_sessions", "flower_calls"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE `+family, key.String()); err != nil {
 				return err
 			}
@@ -224,6 +224,8 @@ func (s *Store) fork(ctx context.Context, tx *sql.Tx, from, to string) error {
 		WHERE store_key = ?2 OR store_key > ?2 || '/' AND store_key < ?2 || '0' GROUP BY store_key`, `
 		INSERT INTO flower_sessions (store_key, workspace, system, tools, created)
 		SELECT ?2 || substr(store_key, length(?1) + 1), ?4, system, tools, ?3 FROM flower_sessions WHERE ` + family, `
+		INSERT INTO flower_calls (store_key, call_id, input, started, finished)
+		SELECT ?2 || substr(store_key, length(?1) + 1), call_id, input, started, finished FROM flower_calls WHERE ` + family, `
 		INSERT INTO flower_sessions (store_key, workspace, created)
 		SELECT store_key, ?4, ?3 FROM meta
 		WHERE store_key = ?2 OR store_key > ?2 || '/' AND store_key < ?2 || '0'

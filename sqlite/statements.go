@@ -9,6 +9,7 @@ import (
 // statements are those run often enough to be worth compiling once.
 type statements struct {
 	state, insert, touch, started *sql.Stmt // of the writer
+	made, begun, done             *sql.Stmt // of the writer, for the journal
 	load, tail, has, prefix       *sql.Stmt // of the readers
 }
 
@@ -41,6 +42,13 @@ func (s *statements) prepare(ctx context.Context, writer, reader *sql.DB) error 
 		{&s.started, writer, `
 			INSERT INTO flower_sessions (store_key, workspace, created) VALUES (?, ?, ?)
 			ON CONFLICT (store_key) DO NOTHING`},
+		{&s.made, writer, `
+			INSERT INTO flower_calls (store_key, call_id, input) VALUES (?, ?, ?) ON CONFLICT (store_key, call_id) DO NOTHING`},
+		{&s.begun, writer, `
+			INSERT INTO flower_calls (store_key, call_id, input, started) VALUES (?, ?, '', ?)
+			ON CONFLICT (store_key, call_id) DO UPDATE SET started = coalesce(started, excluded.started)`},
+		{&s.done, writer, `
+			UPDATE flower_calls SET finished = ?3 WHERE store_key = ?1 AND call_id = ?2 AND finished IS NULL`},
 		{&s.load, reader, `SELECT payload FROM entries WHERE store_key = ? ORDER BY seq`},
 		{&s.tail, reader, `SELECT payload FROM entries WHERE store_key = ? ORDER BY seq DESC LIMIT ?`},
 		{&s.has, reader, `SELECT EXISTS (SELECT 1 FROM entries WHERE store_key = ?1) AND NOT ` + hidden},

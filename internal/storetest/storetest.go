@@ -45,6 +45,7 @@ func Run(t *testing.T, b Backend) {
 		{"has", testHas},
 		{"workspaces", testWorkspaces},
 		{"prefix", testPrefix},
+		{"calls", testCalls},
 		{"fork", testFork},
 		{"fork refuses", testForkRefuses},
 		{"delete", testDelete},
