@@ -52,13 +52,7 @@ func connect(ctx context.Context, dsn string, n int) (*sql.DB, error) {
 // prepareFile makes an empty file at path, or checks that there is a regular one. SQLite is never left to make the
 // file: it would do so with the umask's mode. It gives the files beside it the mode of this one.
 func prepareFile(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %w", ErrNotDatabase, &disk.NotRegularError{Path: path, Mode: info.Mode()})
-	case err == nil:
-		return nil
-	case !errors.Is(err, fs.ErrNotExist):
+	if err := checkFile(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	dir := filepath.Dir(path)
@@ -99,27 +93,44 @@ var sharedColumns = map[string]string{
 }
 
 // inspect looks at a file before anything in it is changed (switching to WAL mode would already be a change) and
-// returns the number of migrations it has seen.
-func inspect(ctx context.Context, path string) (version int, err error) {
+// returns the number of migrations it has seen, and of tables it has.
+func inspect(ctx context.Context, path string) (version, tables int, err error) {
 	db, err := connect(ctx, dsn(path, readerSettings), 1)
 	if err != nil {
-		return 0, refuse(err)
+		return 0, 0, refuse(err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	err = retry(ctx, func() error {
-		version, err = readSchema(ctx, db)
-		return err
+	err = retry(ctx, func() (err error) {
+		// In one transaction: nobody is half way through making the file meanwhile.
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, tx.Rollback()) }()
+		if version, err = readSchema(ctx, tx); err != nil || version > len(migrations) {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table'`).Scan(&tables); err != nil {
+			return err
+		}
+		return checkWhole(ctx, tx, path)
 	})
 	if err != nil {
-		return 0, refuse(err)
+		return 0, 0, refuse(err)
 	}
 	if version > len(migrations) {
-		return 0, fmt.Errorf("%w: version %d, this one knows %d", ErrNewer, version, len(migrations))
+		return 0, 0, fmt.Errorf("%w: version %d, this one knows %d", ErrNewer, version, len(migrations))
 	}
-	return version, nil
+	return version, tables, nil
 }
 
-func readSchema(ctx context.Context, db *sql.DB) (version int, err error) {
+// querier is a database, or a transaction in it.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func readSchema(ctx context.Context, db querier) (version int, err error) {
 	rows, err := db.QueryContext(ctx, `
 		SELECT t.name, group_concat(c.name) FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' GROUP BY t.name`)
@@ -152,11 +163,11 @@ func readSchema(ctx context.Context, db *sql.DB) (version int, err error) {
 func checkTables(tables map[string]string) error {
 	for name, want := range sharedColumns {
 		if got := tables[name]; got != "" && got != want {
-			return fmt.Errorf("%w: table %s has columns %s", ErrNotDatabase, name, got)
+			return fmt.Errorf("%w: %w: table %s has columns %s", ErrNotDatabase, ErrForeign, name, got)
 		}
 	}
 	if len(tables) > 0 && tables["entries"] == "" && tables["flower_schema"] == "" {
-		return fmt.Errorf("%w: it has other tables", ErrNotDatabase)
+		return fmt.Errorf("%w: %w", ErrNotDatabase, ErrForeign)
 	}
 	return nil
 }

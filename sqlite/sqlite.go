@@ -34,6 +34,9 @@ import (
 // database with other tables, or one too damaged to be read. It was not changed.
 var ErrNotDatabase = errors.New("not a sessions database")
 
+// ErrForeign says that the database is whole and belongs to another program: it has other tables. It is an ErrNotDatabase.
+var ErrForeign = errors.New("it has the tables of another program")
+
 // ErrNewer says that a later version of flower has changed the database. It was not changed.
 var ErrNewer = errors.New("database was written by a newer flower")
 
@@ -53,8 +56,10 @@ type Options struct {
 // Store is a flower.Store in a file. It is safe for concurrent use by goroutines, and any number of processes may have
 // the same file open.
 type Store struct {
+	path      string
 	workspace string
 	now       func() time.Time
+	copied    string // before its schema was changed
 
 	writer *sql.DB // one connection
 	reader *sql.DB // a pool of connections that cannot write
@@ -76,11 +81,12 @@ var driverSettings = sync.OnceFunc(func() {
 
 // Open opens the database at path and makes it first if it is missing or an empty file: the directory with mode 0700,
 // the file, like those SQLite puts beside it, with mode 0600 whatever the umask is. A file that exists keeps its mode.
-// Errors are ErrNotDatabase, ErrNewer or those of the file system.
+// One of another program or an older flower is copied before its schema is changed (Copied). Errors are ErrNotDatabase,
+// ErrNewer, agent.ErrNoSpace or those of the file system.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s, err := open(ctx, path, opts)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+		return nil, fmt.Errorf("open store %s: %w", path, noRoom(path, err))
 	}
 	return s, nil
 }
@@ -93,7 +99,7 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
-	version, err := inspect(ctx, path)
+	version, tables, err := inspect(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +112,12 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	s.path = path
+	if version < len(migrations) && tables > 0 {
+		if err = s.keepOld(ctx, path); err != nil {
+			return nil, fmt.Errorf("copy it before its schema changes: %w", err)
+		}
+	}
 	if s.writer, err = connect(ctx, dsn(path, writerSettings), 1); err != nil {
 		return nil, err
 	}
