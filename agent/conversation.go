@@ -98,7 +98,7 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 	p := transcript.Prepare(entries, transcript.Options{Trim: c.engine.opts.Trim, AgentID: agentID, KeepOpenCalls: true})
 	p.Report.Damaged += damaged
 	for _, s := range p.Spills {
-		if err := c.engine.opts.Spill(s); err != nil {
+		if err := c.engine.opts.Room.Keep(ctx, func() error { return c.engine.opts.Spill(s) }); err != nil {
 			return nil, p.Report, fmt.Errorf("move a result out of session %s: %w", c.key.Session, err)
 		}
 	}
@@ -134,7 +134,7 @@ func (c *conversation) loadPrefix(ctx context.Context, tools []ToolSpec) error {
 	}
 	if !ok {
 		prefix = Prefix{System: c.spec.Instructions, Tools: tools}
-		if err := log.SetPrefix(ctx, c.key, prefix); err != nil {
+		if err := c.engine.opts.Room.Keep(ctx, func() error { return log.SetPrefix(ctx, c.key, prefix) }); err != nil {
 			return fmt.Errorf("store prefix of session %s: %w", c.key.Session, err)
 		}
 	}
@@ -221,6 +221,9 @@ func (c *conversation) afterAnswer(ctx context.Context) (done bool, err error) {
 // ask sends one request and commits the answer.
 func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err := c.checkLimits(); err != nil {
+		return nil, err
+	}
+	if err := c.engine.opts.Room.Await(ctx); err != nil {
 		return nil, err
 	}
 	if c.ready != nil {
@@ -356,7 +359,8 @@ func (c *conversation) deliver(ctx context.Context) (said bool, err error) {
 		}
 		said = true
 	}
-	if err := c.inbox.Delivered(context.WithoutCancel(ctx), notes); err != nil {
+	delivered := func() error { return c.inbox.Delivered(context.WithoutCancel(ctx), notes) }
+	if err := c.engine.opts.Room.Keep(ctx, delivered); err != nil {
 		return false, fmt.Errorf("empty inbox: %w", err)
 	}
 	c.emit(Delivered{Path: c.path, Notes: notes})
@@ -378,13 +382,15 @@ func (c *conversation) say(ctx context.Context, id, text string) error {
 	return nil
 }
 
-// commit stores one message. It is not interrupted by a cancelled ctx: what has happened is written down.
+// commit stores one message. It is not interrupted by a cancelled ctx: what has happened is written down. Only waiting
+// for room on the disk is.
 func (c *conversation) commit(ctx context.Context, id string, m transcript.Message, denial string) error {
 	o := &c.engine.opts
 	stamp := transcript.Stamp{SessionID: c.key.Session, AgentID: c.path, CWD: o.CWD, GitBranch: o.GitBranch(), Version: o.Version}
 	entry := transcript.NewEntry(stamp, id, c.parent, o.Now(), m)
 	entry.ToolDenialKind = denial
-	if err := o.Log.Append(context.WithoutCancel(ctx), c.key, entry); err != nil {
+	write := func() error { return o.Log.Append(context.WithoutCancel(ctx), c.key, entry) }
+	if err := o.Room.Keep(ctx, write); err != nil {
 		return &storeError{session: c.key.Session, err: err}
 	}
 	c.parent = id

@@ -28,6 +28,9 @@ type Options struct {
 	Model   Model   // required
 	Log     Log     // required
 	Toolbox Toolbox // required if any agent has tools
+	// Room makes the engine wait while the disk is full: for room before a request, and with what it has to commit. Nil: a
+	// commit that finds no room fails the run.
+	Room *Room
 
 	ModelName string // model of agents that name none; required unless every agent does
 	MaxTokens int    // of answers of agents that set none; 0 is DefaultMaxTokens

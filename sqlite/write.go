@@ -54,7 +54,8 @@ func isBusy(err error) bool {
 }
 
 // write runs f in one transaction, several times if the database is locked. ctx ends the waiting, not the transaction:
-// it takes milliseconds, and whoever gets an error can then be sure that nothing was written unless the disk failed.
+// it takes milliseconds, and whoever gets an error can then be sure that nothing was written unless the disk failed. A full
+// disk is agent.ErrNoSpace.
 func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) erro
 		return errClosed
 	}
 	uncut := context.WithoutCancel(ctx)
-	return retry(ctx, func() error {
+	return noRoom(s.path, retry(ctx, func() error {
 		tx, err := s.writer.BeginTx(uncut, nil)
 		if err != nil {
 			return err
@@ -78,7 +79,7 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) erro
 			return errors.Join(err, tx.Rollback())
 		}
 		return tx.Commit()
-	})
+	}))
 }
 
 // stamp returns the present in milliseconds, but later than prev and than every stamp before: mtime is strictly
