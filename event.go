@@ -107,6 +107,12 @@ type BooksFailed struct {
 	Err  error
 }
 
+// RoomChanged says that the disk is full, so that nothing goes on that could not be stored, or that there is room again.
+type RoomChanged struct {
+	Path string // the directory in which there must be room
+	agent.RoomChange
+}
+
 // Unguarded says that leases do not work in the run directory, so that nothing keeps another flower out of it or out of
 // the sessions; said once. The run goes on.
 type Unguarded struct{ Err error }
@@ -127,4 +133,5 @@ func (Settled) flowerEvent()         {}
 func (NoteTaken) flowerEvent()       {}
 func (Interrupted) flowerEvent()     {}
 func (BooksFailed) flowerEvent()     {}
+func (RoomChanged) flowerEvent()     {}
 func (Unguarded) flowerEvent()       {}

@@ -78,7 +78,7 @@ func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResul
 	if err == nil && how == Given && said == change {
 		said, how, err = human.Decide(ctx, judged.SessionID+"/change", text("ask"), nil)
 		if err == nil && how == Given {
-			return g.change(st, said, v)
+			return g.change(ctx, st, said, v)
 		}
 	}
 	switch {
@@ -106,13 +106,13 @@ func (g *goalGuard) again(st *State, v document.Verdict, reason, words string) (
 }
 
 // change writes the person's change into goal and brief and sends the work back.
-func (g *goalGuard) change(st *State, said string, v document.Verdict) (Decision, error) {
+func (g *goalGuard) change(ctx context.Context, st *State, said string, v document.Verdict) (Decision, error) {
 	rt := st.Runtime
-	err := rt.bench.UpdateNote(workbench.Goal, func(old string, _ bool) (string, bool) {
+	err := rt.updateNote(ctx, workbench.Goal, func(old string, _ bool) (string, bool) {
 		return document.AppendToGoal(old, said)
 	})
 	if err == nil {
-		err = rt.bench.UpdateNote(workbench.Brief, func(old string, _ bool) (string, bool) {
+		err = rt.updateNote(ctx, workbench.Brief, func(old string, _ bool) (string, bool) {
 			return document.AppendToBrief(old, document.AddedRunning, rt.opts.Now().Format(time.TimeOnly), said)
 		})
 	}

@@ -23,6 +23,8 @@ const DefaultAnswerTimeout = 30 * time.Minute
 type HumanOptions struct {
 	Workspace string // "" is the current directory
 	Store     Store  // required: remarks and answers are kept there
+	// Room, best the engine's own, makes an answer wait for room on a full disk; nil makes the question fail.
+	Room *agent.Room
 
 	Timeout      time.Duration // of a question; 0 is DefaultAnswerTimeout, below 0 does not wait
 	MaxQuestions int           // asked in this run at most; 0 does not limit, below 0 allows none
@@ -120,7 +122,10 @@ func (h *Human) Ask(ctx context.Context, callID, question string, options []stri
 	}
 	if how == Given || how == Skipped {
 		// What a person has said is never asked again; that nobody was there may change.
-		if err := h.opts.Store.SetAnswer(context.WithoutCancel(ctx), callID, h.told(said, how)); err != nil {
+		keep := func() error {
+			return h.opts.Store.SetAnswer(context.WithoutCancel(ctx), callID, h.told(said, how))
+		}
+		if err := h.opts.Room.Keep(ctx, keep); err != nil {
 			return "", fmt.Errorf("keep answer: %w", err)
 		}
 	}

@@ -25,8 +25,8 @@ import (
 // The goal is derived again even if the brief holds the same words: they may have come while the agent worked, after
 // the goal was set.
 func (rt *Runtime) keepRemark(ctx context.Context, text string) error {
-	if err := rt.retire(workbench.Goal); err != nil {
-		return fmt.Errorf("put the old goal aside: %w", err)
+	if err := rt.retireGoal(ctx); err != nil {
+		return err
 	}
 	project := ProjectKey(rt.workspace)
 	waiting, err := rt.opts.Store.PendingNotes(ctx, project)
@@ -37,7 +37,7 @@ func (rt *Runtime) keepRemark(ctx context.Context, text string) error {
 		return nil
 	}
 	note := agent.Note{ID: uuid.NewString(), Text: text, At: rt.opts.Now()}
-	if err := rt.opts.Store.AddNote(ctx, project, note); err != nil {
+	if err := rt.opts.Room.Keep(ctx, func() error { return rt.opts.Store.AddNote(ctx, project, note) }); err != nil {
 		return fmt.Errorf("keep what you said: %w", err)
 	}
 	return nil
@@ -65,10 +65,10 @@ func (rt *Runtime) landRemarks(ctx context.Context, heading string) error {
 		} else if _, changed := add(old, there); !changed {
 			continue
 		}
-		if err := rt.retire(workbench.Goal); err != nil {
-			return fmt.Errorf("put the old goal aside: %w", err)
+		if err := rt.retireGoal(ctx); err != nil {
+			return err
 		}
-		if err := rt.bench.UpdateNote(workbench.Brief, add); err != nil {
+		if err := rt.updateNote(ctx, workbench.Brief, add); err != nil {
 			return fmt.Errorf("append to the brief: %w", err)
 		}
 		if landed {
@@ -76,6 +76,19 @@ func (rt *Runtime) landRemarks(ctx context.Context, heading string) error {
 		}
 	}
 	return nil
+}
+
+// retireGoal puts the goal aside, as soon as there is room to do so.
+func (rt *Runtime) retireGoal(ctx context.Context) error {
+	if err := rt.opts.Room.Keep(ctx, func() error { return rt.retire(workbench.Goal) }); err != nil {
+		return fmt.Errorf("put the old goal aside: %w", err)
+	}
+	return nil
+}
+
+// updateNote changes a document, as soon as there is room to do so.
+func (rt *Runtime) updateNote(ctx context.Context, name string, change func(old string, there bool) (string, bool)) error {
+	return rt.opts.Room.Keep(ctx, func() error { return rt.bench.UpdateNote(name, change) })
 }
 
 // retire moves a document into the archive, if there is one.

@@ -31,6 +31,8 @@ type RuntimeOptions struct {
 	RunDir    string // "" is DefaultRunDir
 	Engine    Engine // required
 	Store     Store  // required; must be of the same workspace
+	// Room, best the engine's own, makes documents and forks wait for room on a full disk; nil makes them fail.
+	Room *agent.Room
 
 	// Human answers and remarks; nil: nobody is there.
 	Human *Human
@@ -269,7 +271,7 @@ func (rt *Runtime) session(ctx context.Context, a Attempt, row *StepResult) (age
 		return agent.Key{}, fmt.Errorf("fork session %s: %w", a.SessionID, ErrNoSession)
 	case a.Fork:
 		key.Session, from = rt.opts.NewID(), a.SessionID
-		if err := rt.opts.Store.Fork(ctx, old, key); err != nil {
+		if err := rt.opts.Room.Keep(ctx, func() error { return rt.opts.Store.Fork(ctx, old, key) }); err != nil {
 			return agent.Key{}, err
 		}
 	case there:

@@ -119,7 +119,7 @@ func (s *starter) clarify() Step {
 				missing := s.sections(keys)
 				return incomplete(missing, s.say("clarify.incomplete", map[string]any{"Missing": missing})), nil
 			}
-			path, err := st.Runtime.freeze(workbench.Brief, brief.Markdown())
+			path, err := st.Runtime.freeze(ctx, workbench.Brief, brief.Markdown())
 			if err != nil {
 				return Decision{}, err
 			}
@@ -139,13 +139,13 @@ func (s *starter) goal() Step {
 		Prompt: func(st *State) string {
 			return s.say("goal.start", map[string]any{"Brief": readBrief(st.Runtime).PromptBlock(), "Again": st.Sessions[StepGoal] != ""})
 		},
-		Gate: func(_ context.Context, st *State, r StepResult) (Decision, error) {
+		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
 			goal := document.ParseGoal(r.Text)
 			if keys := goal.Missing(); len(keys) > 0 {
 				missing := s.sections(keys)
 				return incomplete(missing, s.say("goal.incomplete", map[string]any{"Missing": missing})), nil
 			}
-			path, err := st.Runtime.freeze(workbench.Goal, goal.Markdown())
+			path, err := st.Runtime.freeze(ctx, workbench.Goal, goal.Markdown())
 			if err != nil {
 				return Decision{}, err
 			}
@@ -194,8 +194,16 @@ func readGoal(rt *Runtime) document.Goal {
 }
 
 // freeze writes a document and returns its path. What is in its place, an unfinished document for instance, goes into
-// the archive.
-func (rt *Runtime) freeze(name, text string) (string, error) {
+// the archive. On a full disk it waits for room: a document that is not on disk is not frozen.
+func (rt *Runtime) freeze(ctx context.Context, name, text string) (path string, err error) {
+	err = rt.opts.Room.Keep(ctx, func() error {
+		path, err = rt.tryFreeze(name, text)
+		return err
+	})
+	return path, err
+}
+
+func (rt *Runtime) tryFreeze(name, text string) (string, error) {
 	if err := rt.bench.Create(); err != nil {
 		return "", err
 	}
