@@ -78,7 +78,7 @@ func (e Entry) stamped(s Stamp) Entry {
 	return e
 }
 
-// withSession makes the entry one of another session, if it says of which it is, or has a place in it.
+// WithSession returns the entry as one of another session, if it says of which it is or has a place in one.
 func (e Entry) WithSession(id string) Entry {
 	if e.SessionID == id || e.SessionID == "" && !e.placed() {
 		return e

@@ -84,9 +84,9 @@ func (d *shelfDir) talk(key agent.Key, agentID string, blocks ...[]transcript.Bl
 
 func words(s string) []transcript.Block { return []transcript.Block{transcript.Text(s)} }
 
-// family stores a session with two subagents at once, both with the same title.
-func (d *shelfDir) family(id string) {
-	key := d.key(id)
+// family stores the session first with two subagents at once, both with the same title.
+func (d *shelfDir) family() {
+	key := d.key(first)
 	call := func(call, prompt string) transcript.Block {
 		return transcript.ToolUse(call, "Agent", in(map[string]string{"description": "look", "prompt": prompt, "subagent_type": "worker"}))
 	}
@@ -117,7 +117,7 @@ const (
 // control the terminal.
 func TestShow(t *testing.T) {
 	d := newShelfDir(t)
-	d.family(first)
+	d.family()
 	d.store(func(s *sqlite.Store) error { return s.Fork(context.Background(), d.key(first), d.key(second)) })
 	if err := os.WriteFile(filepath.Join(d.dir, ".env"), []byte("ANTHROPIC_API_KEY=a-very-secret-key-0123456789\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestShow(t *testing.T) {
 
 func TestFindSession(t *testing.T) {
 	d := newShelfDir(t)
-	d.family(first)
+	d.family()
 	d.store(func(s *sqlite.Store) error { return s.Fork(context.Background(), d.key(first), d.key(second)) })
 	for _, tt := range []struct {
 		id   string
@@ -166,7 +166,7 @@ func TestFindSession(t *testing.T) {
 // under the id it has there, and another export has the same texts.
 func TestTransferKeepsSubagents(t *testing.T) {
 	from, to := newShelfDir(t), newShelfDir(t)
-	from.family(first)
+	from.family()
 	code, out, failed := from.run("", "sessions", "export", first)
 	if code != exitOK || strings.Count(out, "\n") != 8 {
 		t.Fatalf("exit %d, %s\n%s", code, failed, out)
@@ -206,7 +206,7 @@ func TestTransferKeepsSubagents(t *testing.T) {
 // TestReadingWritesNothing: all that only reads leaves a directory as it is in which nothing can be written.
 func TestReadingWritesNothing(t *testing.T) {
 	d := newShelfDir(t)
-	d.family(first)
+	d.family()
 	runs := filepath.Join(d.dir, "runs")
 	for _, dir := range []string{runs, d.dir} {
 		if err := os.Chmod(dir, 0o500); err != nil {
@@ -256,7 +256,7 @@ func snapshotOf(t *testing.T, dir string) string {
 // TestStatusJSON checks names and types of what programs rely on.
 func TestStatusJSON(t *testing.T) {
 	d := newShelfDir(t)
-	d.family(first)
+	d.family()
 	runs := filepath.Join(d.dir, "runs")
 	for name, text := range map[string]string{
 		"lineage.json": fmt.Sprintf(`{"workspace": %q, "woke": 2, "steps": {"干活": %q, "lost": "nobody"}}`, d.dir, first),

@@ -179,7 +179,7 @@ func (in *incoming) speaks() bool {
 const maxLine = 128 << 20
 
 func (a *app) readSession(file string) (*incoming, error) {
-	var from io.Reader = a.stdio.In
+	from := a.stdio.In
 	if file != "-" {
 		f, _, err := disk.OpenRegular(a.abs(file))
 		if err != nil {
