@@ -67,7 +67,9 @@ func (c *conversation) untouched(call transcript.Block) bool {
 
 // begin records that a call with effects is about to run. Like an entry it is written even if ctx has just ended.
 func (c *conversation) begin(ctx context.Context, call transcript.Block) error {
-	if err := c.engine.opts.Log.Begin(context.WithoutCancel(ctx), c.key, call.ID); err != nil {
+	o := &c.engine.opts
+	write := func() error { return o.Log.Begin(context.WithoutCancel(ctx), c.key, call.ID) }
+	if err := o.Room.Keep(ctx, write); err != nil {
 		return &storeError{session: c.key.Session, err: err}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 
 // handOver puts the request into the store's inbox, from where the other flower takes it, and says so in one line.
 func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, err error) {
-	store, err := g.openStore(ctx, g.place)
+	store, err := g.openStore(ctx, g.place, nil)
 	if err != nil {
 		return false, err
 	}
@@ -114,11 +114,33 @@ func (a *app) inUse(busy *flower.InUse) string {
 	return a.Say("inuse.rundir", text.Data{"Who": a.who(busy.Owner), "Where": oneLine(busy.Owner.Workspace)})
 }
 
-// openStore opens the store, which makes the run directory.
-func (a *app) openStore(ctx context.Context, where place) (*sqlite.Store, error) {
-	store, err := sqlite.Open(ctx, filepath.Join(where.runDir, storeFile), sqlite.Options{Workspace: where.workspace, Now: a.Now})
-	if errors.Is(err, sqlite.ErrNotDatabase) || errors.Is(err, sqlite.ErrNewer) {
-		err = &usageError{err}
+// openStore opens the store, which makes the run directory. What is in its place and cannot be used is put aside, which
+// show says, unless show is nil or a flower is at work with it.
+func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlite.Store, error) {
+	path := filepath.Join(where.runDir, storeFile)
+	open := func() (*sqlite.Store, error) {
+		return sqlite.Open(ctx, path, sqlite.Options{Workspace: where.workspace, Now: a.Now})
 	}
-	return store, err
+	store, err := open()
+	if damaged := err; show != nil && errors.Is(err, sqlite.ErrNotDatabase) && !errors.Is(err, sqlite.ErrForeign) {
+		if _, runs := flower.Running(where.runDir); runs {
+			return nil, unusableStore(err)
+		}
+		kept, err := sqlite.PutAside(ctx, path, a.Now())
+		if err != nil {
+			return nil, err
+		}
+		if store, err = open(); err != nil {
+			return nil, unusableStore(err)
+		}
+		show.storeLost(errors.Unwrap(damaged), kept)
+		return store, nil
+	}
+	if err != nil {
+		return nil, unusableStore(err)
+	}
+	if copied := store.Copied(); copied != "" && show != nil {
+		show.storeCopied(copied)
+	}
+	return store, nil
 }

@@ -21,6 +21,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/text"
+	"flower/sqlite"
 )
 
 // Stdio is where a command reads and writes. Streams that are an *os.File on a terminal are treated as one.
@@ -115,6 +116,12 @@ func (a *app) report(err error) int {
 func (a *app) hint(err error) string {
 	if errors.Is(err, flower.ErrLeaseLost) {
 		return a.Say("hint.lost")
+	}
+	if errors.Is(err, sqlite.ErrNewer) {
+		return a.Say("hint.newer")
+	}
+	if errors.Is(err, sqlite.ErrNotDatabase) {
+		return a.Say("hint.store")
 	}
 	var model *agent.ModelError
 	if !errors.As(err, &model) {

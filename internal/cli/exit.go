@@ -7,6 +7,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/config"
+	"flower/sqlite"
 )
 
 // Exit codes. This table is the only one: help shows it, and codeOf decides by it.
@@ -77,7 +78,8 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.As(err, &abort) && abort.ForPerson:
 		return exitPerson
-	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file):
+	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file),
+		errors.Is(err, sqlite.ErrNewer):
 		return exitConfig
 	case errors.As(err, &busy), errors.Is(err, flower.ErrLeaseLost):
 		return exitInUse

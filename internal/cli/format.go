@@ -41,6 +41,20 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// bytesOf writes a number of bytes: 12 B, 3.4 KiB, 32 MiB.
+func bytesOf(n int64) string {
+	switch size := float64(n); {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.4g KiB", size/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.4g MiB", size/(1<<20))
+	default:
+		return fmt.Sprintf("%.4g GiB", size/(1<<30))
+	}
+}
+
 // oneLine is a text on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

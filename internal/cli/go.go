@@ -136,18 +136,21 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	if g.cfgErr != nil {
 		return g.cfgErr
 	}
+	g.print = newPrinter(g.Printer, printOptions{
+		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
+		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
+	})
 	began := g.Now()
 	wake := flower.WakeState(g.place.workspace, g.place.runDir)
 	waking := wake.Waking || wake.Steps[flower.StepClarify] != ""
+	if g.ask == "" && g.input.terminal && !g.fresh {
+		g.sayMoved(wake)
+	}
 	if g.ask == "" && (g.fresh || !waking) {
 		if err := g.request(ctx); err != nil {
 			return err
 		}
 	}
-	g.print = newPrinter(g.Printer, printOptions{
-		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
-		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
-	})
 	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(w))
 	if err != nil {
 		return err
@@ -161,6 +164,15 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	g.close(outcome, err, g.Now().Sub(began))
 	g.unheard(ctx, r)
 	return err
+}
+
+// sayMoved says that the directory was moved while something can still be done about it.
+func (g *goRun) sayMoved(wake flower.Wake) {
+	for _, problem := range wake.Problems {
+		if problem.Moved {
+			g.print.Event(problem)
+		}
+	}
 }
 
 // begin says what is remembered, asks what is wanted, makes the run directory ours, and puts the history aside if

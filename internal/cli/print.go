@@ -36,6 +36,7 @@ type printer struct {
 	workers  map[string]*worker // by event path
 	letters  map[string]int     // how many workers have a letter
 	margin   string             // of what is written now: a worker's gutter
+	lost     bool               // the store was put aside
 	failed   string             // what to say of a failed step if the run goes on without it
 }
 
@@ -194,6 +195,8 @@ func (p *printer) Event(ev flower.Event) {
 		p.say("! ", "interrupted")
 	case flower.Unguarded:
 		p.say("! ", "unguarded", text.Data{"Err": oneLine(ev.Err.Error())})
+	case flower.RoomChanged:
+		p.roomChanged(ev)
 	case flower.BooksFailed:
 		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": ev.Err.Error()})
 	}
@@ -209,12 +212,19 @@ func (p *printer) goneOn() {
 
 // notContinued says in one line why something of an earlier run is not used.
 func (p *printer) notContinued(ev flower.NotContinued) {
+	if p.lost && ev.Reason == flower.SessionNotInStore {
+		return // said once, of the store
+	}
 	id := map[flower.Reason]string{
 		flower.WorkspaceDiffers: "fresh.copied", flower.SessionNotInStore: "fresh.session", flower.EmptyID: "fresh.noid",
 		flower.WrongType: "fresh.type", flower.Unreadable: "fresh.unreadable",
+		flower.Incomplete: "fresh.incomplete",
 	}[ev.Reason]
-	if ev.Reason == flower.WorkspaceDiffers && ev.Detail == "" {
+	switch {
+	case ev.Reason == flower.WorkspaceDiffers && ev.Detail == "":
 		id = "fresh.nowhere"
+	case ev.Moved:
+		id = "fresh.moved"
 	}
 	if ev.Reason == flower.WrongType && ev.Step != "" {
 		id = "fresh.badid"
@@ -224,6 +234,25 @@ func (p *printer) notContinued(ev flower.NotContinued) {
 		what += p.Say("fresh.kept", text.Data{"Path": p.path(ev.Kept)})
 	}
 	p.block("! ", what)
+}
+
+// storeLost says that the store could not be used, and where it is now.
+func (p *printer) storeLost(why error, kept string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lost = true
+	what := p.Say("fresh.store", text.Data{"Detail": oneLine(why.Error())})
+	if kept != "" {
+		what += p.Say("fresh.kept", text.Data{"Path": p.path(kept)})
+	}
+	p.block("! ", what)
+}
+
+// storeCopied says that the store got another form, and where it is in the old one.
+func (p *printer) storeCopied(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.say("+ ", "store.copied", text.Data{"Path": p.path(path)})
 }
 
 // attempt opens a round, a retry or a judge; the first attempt at a step needs no line beside the step's.
@@ -345,6 +374,20 @@ func (p *printer) settled(ev flower.Settled) {
 
 func (p *printer) waiting(attempt int, wait time.Duration, err error) {
 	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": elapsed(wait), "Err": oneLine(err.Error())})
+}
+
+// roomChanged says that the run waits for room on the disk, or goes on.
+func (p *printer) roomChanged(ev flower.RoomChanged) {
+	data := text.Data{"Path": p.path(ev.Path), "Free": bytesOf(ev.Free), "Need": bytesOf(ev.Need)}
+	switch {
+	case !ev.Full:
+		p.say("+ ", "room.again", data)
+	case ev.Free >= 0 && ev.Free < ev.Need:
+		p.say("! ", "room.full", data)
+	default: // a quota, or a limit of files
+		data["Err"] = oneLine(ev.Err.Error())
+		p.say("! ", "room.refused", data)
+	}
 }
 
 // path shortens a path below the workspace.

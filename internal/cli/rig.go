@@ -8,6 +8,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/config"
+	"flower/internal/disk"
 	"flower/internal/proc"
 	"flower/internal/text"
 	"flower/internal/workbench"
@@ -25,6 +26,7 @@ type rig struct {
 	rt    *flower.Runtime
 	human *flower.Human
 	store *sqlite.Store
+	room  *agent.Room
 	model *messages.Client
 	print *printer
 }
@@ -63,7 +65,12 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	if err != nil {
 		return nil, err
 	}
-	if r.store, err = a.openStore(ctx, opts.place); err != nil {
+	r.room = newRoom(opts)
+	err = r.room.Keep(ctx, func() error {
+		r.store, err = a.openStore(ctx, opts.place, opts.print)
+		return err
+	})
+	if err != nil {
 		r.model.Close()
 		return nil, err
 	}
@@ -73,7 +80,7 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		}
 	}()
 	h := opts.human
-	h.Workspace, h.Store, h.Lang, h.Now, h.Observe = opts.place.workspace, r.store, a.promptLang(), a.Now, opts.observe
+	h.Workspace, h.Store, h.Room, h.Lang, h.Now, h.Observe = opts.place.workspace, r.store, r.room, a.promptLang(), a.Now, opts.observe
 	if r.human, err = flower.NewHuman(h); err != nil {
 		return nil, err
 	}
@@ -82,10 +89,19 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		return nil, err
 	}
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
-		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Human: r.human,
+		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Room: r.room, Human: r.human,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err
+}
+
+// newRoom watches the disk of the run directory.
+func newRoom(opts rigOptions) *agent.Room {
+	dir := opts.place.runDir
+	return agent.NewRoom(agent.RoomOptions{
+		Free:    func() (int64, error) { return disk.Free(dir) },
+		Observe: func(c agent.RoomChange) { opts.observe(flower.RoomChanged{Path: dir, RoomChange: c}) },
+	})
 }
 
 func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, opts rigOptions) (*agent.Engine, error) {
@@ -106,7 +122,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 		toolbox = opts.guard(toolbox)
 	}
 	return agent.New(agent.Options{
-		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Toolbox: toolbox, ModelName: cfg.Model.Value,
+		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value,
 		Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})

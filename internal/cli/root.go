@@ -45,7 +45,7 @@ func (a *app) execute() error {
 		return run(cmd, args)
 	}
 	a.addGlobal(root.PersistentFlags())
-	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.sessionsCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.sessionsCommand(), a.adoptCommand(), a.demoCommand(), a.versionCommand())
 	a.finish(root)
 	return root.Execute()
 }

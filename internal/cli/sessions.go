@@ -77,7 +77,7 @@ func (a *app) onShelf(ctx context.Context, f func(*shelf) error) (err error) {
 
 // unusableStore makes a run directory with a file that is no store of ours an error of usage.
 func unusableStore(err error) error {
-	if errors.Is(err, sqlite.ErrNotDatabase) || errors.Is(err, sqlite.ErrNewer) {
+	if errors.Is(err, sqlite.ErrNotDatabase) {
 		return &usageError{err}
 	}
 	return err
@@ -251,7 +251,9 @@ func (a *app) withStore(ctx context.Context, f func(*sqlite.Store, place) error)
 	if err != nil {
 		return err
 	}
-	store, err := a.openStore(ctx, where)
+	store, err := a.openStore(ctx, where, newPrinter(a.Printer, printOptions{
+		screen: a.err, width: func() int { return a.lineWidth(a.stdio.Err) }, now: a.Now, workspace: where.workspace,
+	}))
 	if err != nil {
 		return err
 	}

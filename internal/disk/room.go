@@ -2,23 +2,28 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
 // Free returns how many bytes can still be written to the file system of a
-// directory by somebody who is not root: what is set aside for root stays set
-// aside. A quota is not looked at. A file system that does not know, as some
+// directory, or of the nearest one above it as long as it is not made, by
+// somebody who is not root: what is set aside for root stays set aside. A quota is not looked at. A file system that does not know, as some
 // that are reached over a network, gives errors.ErrUnsupported.
 func Free(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	for {
 		err := syscall.Statfs(dir, &st)
-		if errors.Is(err, syscall.EINTR) {
+		up := filepath.Dir(dir)
+		switch {
+		case errors.Is(err, syscall.EINTR):
 			continue
-		}
-		if err != nil {
+		case errors.Is(err, fs.ErrNotExist) && up != dir:
+			dir = up
+			continue
+		case err != nil:
 			return 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
 		}
 		break

@@ -2,7 +2,6 @@ package disk_test
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,12 +11,18 @@ import (
 )
 
 func TestFree(t *testing.T) {
-	free, err := disk.Free(t.TempDir())
-	if err != nil || free <= 0 {
-		t.Errorf("Free: %d, %v", free, err)
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "not", "yet")} {
+		if free, err := disk.Free(path); err != nil || free <= 0 {
+			t.Errorf("Free(%s): %d, %v", path, free, err)
+		}
 	}
-	if _, err := disk.Free(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Free of nothing: %v", err)
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Free(filepath.Join(file, "below")); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("Free below a file: %v", err)
 	}
 }
 
