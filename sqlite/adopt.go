@@ -41,13 +41,13 @@ func (s *Store) adopt(ctx context.Context, from string) (done Adopted, err error
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	a := &adoption{from: from, to: s.workspace, project: flower.ProjectKey(s.workspace)}
-	if err := s.write(ctx, a.plan); err != nil || len(a.moves) == 0 && a.notes == 0 {
+	if err := s.write(ctx, "adopt", a.plan); err != nil || len(a.moves) == 0 && a.notes == 0 {
 		return Adopted{}, err
 	}
 	if done.Copy, err = copyBefore(ctx, s.path, "adopt", s.now()); err != nil {
 		return Adopted{}, fmt.Errorf("copy the store first: %w", err)
 	}
-	if err := s.write(ctx, a.run); err != nil {
+	if err := s.write(ctx, "adopt", a.run); err != nil {
 		return Adopted{}, err
 	}
 	done.Sessions = len(a.moves)

@@ -30,7 +30,7 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, key string, e transcript
 func (s *Store) Begin(ctx context.Context, key agent.Key, callID string) error {
 	err := key.Check()
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, "begin", func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.StmtContext(ctx, s.stmts.begun).ExecContext(ctx, key.String(), callID, s.now().UnixMilli())
 			return err
 		})

@@ -100,7 +100,7 @@ func (s *Store) append(ctx context.Context, key agent.Key, entries []transcript.
 			return err
 		}
 	}
-	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, "append", func(ctx context.Context, tx *sql.Tx) error {
 		at, err := s.readState(ctx, tx, key.String())
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func (s *Store) Import(ctx context.Context, key agent.Key, threads map[string][]
 		}
 	}
 	key.SubPath = ""
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, "import", func(ctx context.Context, tx *sql.Tx) error {
 		var taken bool
 		if err := tx.QueryRowContext(ctx, `SELECT `+occupied, key.String()).Scan(&taken); err != nil {
 			return err

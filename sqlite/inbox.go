@@ -18,7 +18,7 @@ var errNoID = errors.New("empty id")
 func (s *Store) AddNote(ctx context.Context, project string, note agent.Note) error {
 	err := errNoID
 	if note.ID != "" {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, "note", func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `
 				INSERT INTO flower_inbox (id, project, text, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 				note.ID, project, strings.ToValidUTF8(note.Text, "\uFFFD"), note.At.UnixMilli())
@@ -64,7 +64,7 @@ func (s *Store) MarkDelivered(ctx context.Context, project string, ids []string)
 	if len(ids) == 0 {
 		return nil
 	}
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, "delivered", func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range ids {
 			_, err := tx.ExecContext(ctx, `
 				UPDATE flower_inbox SET delivered = ? WHERE id = ? AND project = ? AND delivered IS NULL`,
@@ -100,7 +100,7 @@ func (s *Store) Answer(ctx context.Context, callID string) (string, bool, error)
 func (s *Store) SetAnswer(ctx context.Context, callID, answer string) error {
 	err := errNoID
 	if callID != "" {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, "answer", func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `
 				INSERT INTO flower_answers (call_id, answer, at) VALUES (?, ?, ?) ON CONFLICT (call_id) DO NOTHING`,
 				callID, strings.ToValidUTF8(answer, "\uFFFD"), s.now().UnixMilli())

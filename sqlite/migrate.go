@@ -35,7 +35,7 @@ var migrations = func() []migration {
 
 // migrate brings the schema up to date: all missing steps or, on an error, none.
 func (s *Store) migrate(ctx context.Context) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, "migrate", func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS flower_schema (
 			version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied INTEGER NOT NULL)`)
 		if err != nil {

@@ -52,7 +52,7 @@ func (s *Store) setPrefix(ctx context.Context, key agent.Key, p agent.Prefix) er
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, "prefix", func(ctx context.Context, tx *sql.Tx) error {
 		var system, old sql.NullString
 		err := tx.QueryRowContext(ctx, `SELECT system, tools FROM flower_sessions WHERE store_key = ?`, key.String()).
 			Scan(&system, &old)
@@ -166,7 +166,7 @@ func (s *Store) Delete(ctx context.Context, key agent.Key) error {
 	if !usable(key) {
 		return nil
 	}
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, "delete", func(ctx context.Context, tx *sql.Tx) error {
 		var other bool
 		if err := tx.QueryRowContext(ctx, `SELECT `+hidden, key.String(), s.workspace).Scan(&other); err != nil || other {
 			return err
@@ -188,7 +188,7 @@ func (s *Store) Delete(ctx context.Context, key agent.Key) error {
 func (s *Store) Fork(ctx context.Context, from, to agent.Key) error {
 	err := errors.Join(from.Check(), to.Check())
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.write(ctx, "fork", func(ctx context.Context, tx *sql.Tx) error {
 			return s.fork(ctx, tx, from.String(), to.String())
 		})
 	}

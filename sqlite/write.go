@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"flower/internal/failpoint"
+
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -55,8 +57,8 @@ func isBusy(err error) bool {
 
 // write runs f in one transaction, several times if the database is locked. ctx ends the waiting, not the transaction:
 // it takes milliseconds, and whoever gets an error can then be sure that nothing was written unless the disk failed. A full
-// disk is agent.ErrNoSpace.
-func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+// disk is agent.ErrNoSpace. The name is that of its fail points.
+func (s *Store) write(ctx context.Context, name string, f func(context.Context, *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -75,11 +77,22 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) erro
 		if err != nil {
 			return err
 		}
+		reach(name, "before")
 		if err := f(uncut, tx); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
-		return tx.Commit()
+		reach(name, "inside")
+		err = tx.Commit()
+		reach(name, "after")
+		return err
 	}))
+}
+
+// reach is a fail point of a write: before anything is written, inside the transaction, after the commit.
+func reach(name, when string) {
+	if failpoint.On {
+		failpoint.At(name + "." + when)
+	}
 }
 
 // stamp returns the present in milliseconds, but later than prev and than every stamp before: mtime is strictly

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"flower/internal/failpoint"
 )
 
 // MaxNote is how many bytes a lease's note may have. Note and padding fit into
@@ -39,11 +41,13 @@ func TakeLease(path string, note []byte) (*Lease, error) {
 	for try := 1; ; try++ {
 		lease, free, err := tryLease(path)
 		if lease != nil {
+			failpoint.At("lease.before")
 			// First emptied, which works on a full disk too: what a dead holder
 			// has written must not be taken for ours.
 			if lease.file.Truncate(0) == nil {
 				_ = lease.SetNote(note)
 			}
+			failpoint.At("lease.after")
 			return lease, nil
 		}
 		if err == nil && (!free || try == leaseTries) {
@@ -145,6 +149,7 @@ func (l *Lease) Release() error {
 	if !l.Lost() {
 		err = os.Remove(l.path) // while it is locked: nobody else holds this one
 	}
+	failpoint.At("lease.released")
 	if err = errors.Join(err, l.drop()); err != nil {
 		return fmt.Errorf("release lease: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"flower/internal/failpoint"
 )
 
 // StampLayout is the time.Format layout of times in file names:
@@ -55,8 +57,11 @@ func MoveAll(moves []Move) error {
 		return err
 	}
 	var copied []Move
+	failpoint.At("move.before")
+	defer failpoint.At("move.after")
 	for _, m := range moves {
 		err := renameNew(m.From, m.To)
+		failpoint.At("move.inside")
 		if err == nil {
 			undo = append(undo, func() error { return renameNew(m.To, m.From) })
 			continue

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"flower/internal/failpoint"
 )
 
 // WriteFile replaces the content of path atomically and durably: a temporary
@@ -39,6 +41,7 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	case !old.Mode().IsRegular():
 		return &NotRegularError{Path: path, Mode: old.Mode()}
 	}
+	reach(target, "before")
 	tmp, err := createTemp(filepath.Dir(target), mode.Perm())
 	if err != nil {
 		return err
@@ -46,10 +49,19 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	if err := fill(tmp, data, old); err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
+	reach(target, "inside")
 	if err := os.Rename(tmp.Name(), target); err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
+	reach(target, "after")
 	return syncDir(filepath.Dir(target))
+}
+
+// reach is a fail point of a file that is written or taken: its name and when.
+func reach(path, when string) {
+	if failpoint.On {
+		failpoint.At(filepath.Base(path) + "." + when)
+	}
 }
 
 // fill writes, syncs and closes tmp, and gives it what old had.
