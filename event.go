@@ -21,6 +21,7 @@ type NotContinued struct {
 	Step   string // the step concerned, if it is only one
 	Detail string // the other path, the file's problem
 	Kept   string // where an unusable file was put aside, if it was
+	Moved  bool   // of WorkspaceDiffers: nothing is at the other path any more, and Adopt can take the state over
 }
 
 // StepStarted opens a step.

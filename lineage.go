@@ -20,6 +20,7 @@ const (
 	SessionNotInStore Reason = "session_not_in_store" // the store does not know the session
 	EmptyID           Reason = "empty_id"
 	WrongType         Reason = "wrong_type" // valid JSON of another shape
+	Incomplete        Reason = "incomplete" // a document that lacks sections, or is damaged
 	Unreadable        Reason = "unreadable" // torn, empty, not JSON, not a regular file
 )
 
@@ -45,6 +46,14 @@ type refusal struct {
 	reason Reason
 	step   string
 	detail string
+}
+
+// said is what people are told of it in a workspace.
+func (r refusal) said(workspace string) NotContinued {
+	return NotContinued{
+		Reason: r.reason, Step: r.step, Detail: r.detail,
+		Moved: r.reason == WorkspaceDiffers && filepath.IsAbs(r.detail) && gone(r.detail, workspace),
+	}
 }
 
 // parseLineage reads lineage.json. has says whether the store knows a session.

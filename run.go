@@ -113,7 +113,9 @@ func (r *runner) count(ctx context.Context, misfit []refusal) {
 	woke, kept, err := r.book.wake(context.WithoutCancel(ctx))
 	r.state.Woke = woke
 	for _, refused := range misfit {
-		r.rt.emit(NotContinued{Reason: refused.reason, Detail: refused.detail, Kept: kept})
+		said := refused.said(r.rt.workspace)
+		said.Kept = kept
+		r.rt.emit(said)
 	}
 	r.rt.booksFailed(r.book.path(), err)
 }
@@ -131,7 +133,7 @@ func (r *runner) step(ctx context.Context, i int) error {
 	continued := r.continues(s)
 	r.rt.emit(StepStarted{Name: s.Name, Index: i + 1, Total: total, Resumed: continued, Woke: r.state.Woke})
 	if refused, ok := r.refused[s.Name]; ok && s.ResumeFrom == "" {
-		r.rt.emit(NotContinued{Reason: refused.reason, Step: s.Name, Detail: refused.detail})
+		r.rt.emit(refused.said(r.rt.workspace))
 	}
 	result := StepResult{Step: s.Name, Run: r.rt.opts.RunID}
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"flower/document"
@@ -77,10 +78,14 @@ func (s *starter) say(name string, data map[string]any) string { return say(s.La
 // begin lands what the person said at wake, and what an earlier process took but could not land.
 func (s *starter) begin(ctx context.Context, st *State) error {
 	rt := st.Runtime
+	if !s.NoGoal && !s.ClarifyOnly {
+		rt.sayIncomplete(StepGoal, workbench.Goal, readGoal(rt).Complete())
+	}
 	if !readBrief(rt).Complete() {
 		if s.Ask == "" && st.Sessions[StepClarify] == "" {
 			return ErrNothingToDo
 		}
+		rt.sayIncomplete(StepClarify, workbench.Brief, false)
 		return nil
 	}
 	if s.Ask != "" {
@@ -89,6 +94,14 @@ func (s *starter) begin(ctx context.Context, st *State) error {
 		}
 	}
 	return rt.landRemarks(ctx, document.AddedAtWake)
+}
+
+// sayIncomplete says of a document that is there and cannot be used that its step begins again.
+func (rt *Runtime) sayIncomplete(step, name string, complete bool) {
+	path := rt.bench.NotePath(name)
+	if _, err := os.Lstat(path); err == nil && !complete {
+		rt.emit(NotContinued{Reason: Incomplete, Step: step, Detail: path})
+	}
 }
 
 // incomplete refuses a document that misses sections; words say so to its author.

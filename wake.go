@@ -45,13 +45,19 @@ func WakeState(workspace, runDir string) Wake {
 	} else {
 		w.Goal = ""
 	}
+	for _, name := range []string{workbench.Brief, workbench.Goal} {
+		path := bench.NotePath(name)
+		if _, err := disk.ReadRegular(path, maxNote); err != nil && !absent(err) {
+			w.Problems = append(w.Problems, NotContinued{Reason: Unreadable, Detail: path})
+		}
+	}
 	if runDir == "" {
 		runDir = DefaultRunDir
 	}
 	l := readLineage(filepath.Join(runDir, lineageFile), path, func(string) bool { return true })
 	w.Woke, w.Steps = l.woke, l.steps
 	for _, r := range l.refused {
-		w.Problems = append(w.Problems, NotContinued{Reason: r.reason, Step: r.step, Detail: r.detail})
+		w.Problems = append(w.Problems, r.said(path))
 	}
 	return w
 }

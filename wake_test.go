@@ -77,13 +77,13 @@ func TestWakeState(t *testing.T) {
 			for _, name := range []string{workbench.Brief, workbench.Goal} {
 				must(w.t, os.Remove(note(w, name)), os.Mkdir(note(w, name), 0o755))
 			}
-		}, false, false, false, 0, 1, 3, ""},
+		}, false, false, false, 0, 1, 3, Unreadable},
 		{"pipes as documents", func(w *world) {
 			full(w)
 			for _, name := range []string{workbench.Brief, workbench.Goal} {
 				must(w.t, os.Remove(note(w, name)), syscall.Mkfifo(note(w, name), 0o600))
 			}
-		}, false, false, false, 0, 1, 3, ""},
+		}, false, false, false, 0, 1, 3, Unreadable},
 		{"a pipe as lineage", func(w *world) {
 			full(w)
 			must(w.t, os.Remove(filepath.Join(w.runs, lineageFile)), syscall.Mkfifo(filepath.Join(w.runs, lineageFile), 0o600))

@@ -229,7 +229,11 @@ func (p *printer) notContinued(ev flower.NotContinued) {
 	if ev.Reason == flower.WrongType && ev.Step != "" {
 		id = "fresh.badid"
 	}
-	what := p.Say(id, text.Data{"Step": p.stepName(ev.Step), "Detail": oneLine(ev.Detail)})
+	detail := ev.Detail
+	if ev.Reason == flower.Incomplete {
+		detail = p.path(detail)
+	}
+	what := p.Say(id, text.Data{"Step": p.stepName(ev.Step), "Detail": oneLine(detail)})
 	if ev.Kept != "" {
 		what += p.Say("fresh.kept", text.Data{"Path": p.path(ev.Kept)})
 	}
