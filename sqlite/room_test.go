@@ -152,7 +152,22 @@ func TestOpenWithoutRoom(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	d.free(t)
-	noErr(t, openAt(t, d.path, "/w").Close())
+	s := openAt(t, d.path, "/w")
+	k := agent.Key{Project: "p", Session: "s"}
+	noErr(t, s.Append(ctx, k, storetest.Entry("first", "hello")))
+	noErr(t, s.Close())
+
+	d.fill(t)
+	if _, err := Open(ctx, d.path, Options{Workspace: "/w"}); !agent.NoSpace(err) {
+		t.Errorf("open again: %v", err)
+	}
+	d.free(t)
+	s = openAt(t, d.path, "/w")
+	lines, err := s.Load(ctx, k)
+	if err != nil || len(lines) != 1 {
+		t.Errorf("%d entries, %v", len(lines), err)
+	}
+	noErr(t, s.Close())
 }
 
 // TestReadOnlyIsNoMatterOfRoom: a database that may not be written stays an error that nobody waits for.
