@@ -57,8 +57,13 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// build compiles the program once for all tests of this package.
-var build = func() func(t testing.TB) string {
+// build compiles the program once for all tests of this package, buildFailing the one with fail points.
+var (
+	build        = builder()
+	buildFailing = builder("-tags", "failpoints")
+)
+
+func builder(flags ...string) func(t testing.TB) string {
 	var once sync.Once
 	var path string
 	var out []byte
@@ -71,14 +76,14 @@ var build = func() func(t testing.TB) string {
 				return
 			}
 			path = filepath.Join(dir, "flower")
-			out, err = exec.Command("go", "build", "-o", path, "flower/cmd/flower").CombinedOutput()
+			out, err = exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"flower/cmd/flower"})...).CombinedOutput()
 		})
 		if err != nil {
 			t.Fatalf("build: %v\n%s", err, out)
 		}
 		return path
 	}
-}()
+}
 
 // kill is one case.
 type kill struct {
@@ -90,6 +95,8 @@ type kill struct {
 	fifo   string
 	server *modeltest.Server
 	gate   *modeltest.Gate
+	env    []string                 // more of it, for the processes that are started
+	seen   func(*modeltest.Request) // nil, or told of every request
 
 	mu    sync.Mutex
 	armed bool
@@ -114,6 +121,9 @@ func newKill(t *testing.T, binary string, role modeltest.Role, at point) *kill {
 
 // play answers as the script says, and holds the answer at the point where the process is to be killed.
 func (k *kill) play(r *modeltest.Request) modeltest.Reply {
+	if k.seen != nil {
+		k.seen(r)
+	}
 	reply := k.script().Play(r)
 	turn := 1 // the second request of the step: something is there to be lost
 	if k.at == beforeResponse {
@@ -220,9 +230,10 @@ func (k *kill) script() modeltest.Script {
 func (k *kill) start(ask ...string) (*exec.Cmd, io.WriteCloser, io.Reader) {
 	args := append([]string{"go", "-w", k.dir, "-r", filepath.Join(k.dir, "runs"), "--judge-can-run", "--lang", "en"}, ask...)
 	cmd := exec.Command(k.binary, args...)
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + k.dir, "ANTHROPIC_BASE_URL=" + k.server.URL, "ANTHROPIC_API_KEY=" + k.server.Key,
-	}
+	}, k.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		k.Fatal(err)

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // instants is how many jobs TestKillAnywhere runs; FLOWER_KILLS asks for more by hand.
 func instants(t *testing.T) int {
-	const few = 8
+	const few = 25
 	asked := os.Getenv("FLOWER_KILLS")
 	if asked == "" {
 		return few
@@ -26,16 +28,17 @@ func instants(t *testing.T) int {
 	return n
 }
 
-// TestKillAnywhere kills the job again and again at random instants, from a seed that is in the test's name, until it
-// has been killed five times, and then lets it come to its end.
+// TestKillAnywhere kills the job of the sweep, with its process group, again and again at random instants, from a seed
+// that is in the test's name, until it has been killed five times, and then lets it come to its end.
 func TestKillAnywhere(t *testing.T) {
 	binary := build(t)
+	var kills atomic.Int64
+	t.Cleanup(func() { t.Logf("%d kills", kills.Load()) })
 	for seed := range instants(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
-			k := newKill(t, binary, "", "")
-			k.armed = false
+			k := newSweep(t, binary)
 			ask := []string{"make some marks"}
 			var ids []map[string]string
 			done := false
@@ -43,6 +46,7 @@ func TestKillAnywhere(t *testing.T) {
 				if done = k.killAfter(time.Duration(20+random.IntN(500))*time.Millisecond, ask); done {
 					break
 				}
+				kills.Add(1)
 				if k.begun() {
 					ask = nil
 					ids = append(ids, k.lineage())
@@ -51,7 +55,7 @@ func TestKillAnywhere(t *testing.T) {
 			if !done {
 				k.toTheEnd()
 			}
-			k.checkLoosely(ids)
+			k.checkSweep(ids)
 		})
 	}
 }
@@ -68,7 +72,7 @@ func (k *kill) killAfter(d time.Duration, ask []string) (ended bool) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		_ = cmd.Process.Kill() // ended in this very moment perhaps
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ended in this very moment perhaps
 	case <-read:
 	}
 	err := cmd.Wait()
