@@ -30,7 +30,7 @@ var writes = []struct {
 	{"note", func(ctx context.Context, s *Store, n int) error {
 		return s.AddNote(ctx, "p", agent.Note{ID: fmt.Sprint("note-", n), Text: strings.Repeat("x", 20<<10), At: time.Unix(int64(n), 0)})
 	}},
-	{"delivered", func(ctx context.Context, s *Store, n int) error {
+	{"delivered", func(ctx context.Context, s *Store, _ int) error {
 		return s.MarkDelivered(ctx, "p", []string{"there"})
 	}},
 	{"answer", func(ctx context.Context, s *Store, n int) error {
@@ -39,7 +39,7 @@ var writes = []struct {
 	{"fork", func(ctx context.Context, s *Store, n int) error {
 		return s.Fork(ctx, agent.Key{Project: "p", Session: "old"}, agent.Key{Project: "p", Session: fmt.Sprint("fork-", n)})
 	}},
-	{"delete", func(ctx context.Context, s *Store, n int) error {
+	{"delete", func(ctx context.Context, s *Store, _ int) error {
 		return s.Delete(ctx, agent.Key{Project: "p", Session: "old"})
 	}},
 }

@@ -2,5 +2,5 @@ package disk
 
 import "syscall"
 
-// blockSize is the unit of the numbers of blocks in st, in bytes.
-func blockSize(st *syscall.Statfs_t) int64 { return int64(st.Bsize) }
+// free is the number of bytes that st says are free.
+func free(st *syscall.Statfs_t) int64 { return inBytes(st.Bavail, st.Bsize) }
