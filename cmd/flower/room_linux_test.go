@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,10 +11,11 @@ import (
 	"syscall"
 	"testing"
 
-	_ "modernc.org/sqlite"
-
+	"flower"
+	"flower/agent"
 	"flower/internal/disk"
 	"flower/modeltest"
+	"flower/sqlite"
 	"flower/transcript"
 )
 
@@ -158,28 +157,31 @@ func (f *fullDisk) look(args ...string) {
 
 // entries checks that every answer that was given is stored once, in histories that can be sent again.
 func (f *fullDisk) entries() {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(f.runs(), "sessions.db")+"?mode=ro")
+	ctx := f.Context()
+	store, err := sqlite.OpenReadOnly(ctx, filepath.Join(f.runs(), "sessions.db"), sqlite.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
-	rows, err := db.Query(`SELECT store_key, payload FROM entries ORDER BY store_key, seq`)
+	defer func() { _ = store.Close() }() // only read from
+	project := flower.ProjectKey(f.dir)
+	threads, err := store.Sessions(ctx, project)
 	if err != nil {
 		f.Fatal(err)
 	}
-	histories, ids, answers := map[string][]json.RawMessage{}, map[string]bool{}, 0
-	for rows.Next() {
-		var key string
-		var payload []byte
-		if err := rows.Scan(&key, &payload); err != nil {
+	agentOf := map[agent.Key]string{}
+	for _, thread := range threads {
+		key := agent.Key{Project: project, Session: thread.ID}
+		agentOf[key] = ""
+		for _, id := range thread.Subagents {
+			agentOf[key.Sub(id)] = id
+		}
+	}
+	ids, answers := map[string]bool{}, 0
+	for key, agentID := range agentOf {
+		lines, err := store.Load(ctx, key)
+		if err != nil {
 			f.Fatal(err)
 		}
-		histories[key] = append(histories[key], payload)
-	}
-	if err := rows.Err(); err != nil {
-		f.Fatal(err)
-	}
-	for key, lines := range histories {
 		entries, damaged := transcript.ParseHistory(lines)
 		for _, e := range entries {
 			if ids[e.UUID] {
@@ -190,7 +192,6 @@ func (f *fullDisk) entries() {
 				answers++
 			}
 		}
-		_, agentID, _ := strings.Cut(key, "/subagents/agent-")
 		p := transcript.Prepare(entries, transcript.Options{AgentID: agentID})
 		if err := transcript.Validate(p.Messages); err != nil || damaged > 0 || len(p.Open) > 0 {
 			f.Errorf("session %s: %v, %d damaged, %d calls without a result", key, err, damaged, len(p.Open))

@@ -35,7 +35,9 @@ func Free(dir string) (int64, error) {
 }
 
 // inBytes multiplies numbers whose types differ between systems.
-func inBytes[Size int32 | int64 | uint32](blocks uint64, size Size) int64 { return int64(blocks) * int64(size) }
+func inBytes[Size int32 | int64 | uint32](blocks uint64, size Size) int64 {
+	return int64(blocks) * int64(size)
+}
 
 // probeSize is what Probe writes: more than the largest page of a database.
 const probeSize = 128 << 10
