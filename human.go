@@ -107,12 +107,13 @@ func NewHuman(opts HumanOptions) (*Human, error) {
 // Ask puts a question to the person and returns what the model is told. It waits for an answer until the timeout. A
 // call that was answered before, by this process or another, gets the same answer without asking again.
 func (h *Human) Ask(ctx context.Context, callID, question string, options []string) (string, error) {
+	q := Question{ID: callID, Text: question, Options: options, AskedAt: h.opts.Now()}
 	if answer, ok, err := h.opts.Store.Answer(ctx, callID); err != nil {
 		return "", fmt.Errorf("look up answer: %w", err)
 	} else if ok {
+		h.relog(q, answer)
 		return answer, nil
 	}
-	q := Question{ID: callID, Text: question, Options: options, AskedAt: h.opts.Now()}
 	if h.overQuota(callID) {
 		return h.settle(q, "", OverMax), nil
 	}
@@ -332,8 +333,28 @@ func (h *Human) Inbox(ctx context.Context) (string, error) {
 
 // logAnswer writes question and answer into the workbench's log; a log that cannot be written stops nothing.
 func (h *Human) logAnswer(q Question, said string, how AnswerKind) {
+	_ = h.bench.AppendNote(workbench.QuestionLog, logHeading(q)+logged(q, said, how))
+}
+
+// relog writes down what the process that took an answer could not, because it was killed between keeping the answer
+// and writing it into the log.
+func (h *Human) relog(q Question, answer string) {
+	how := Given
+	if answer == h.told("", Skipped) {
+		how = Skipped
+	}
+	body := logged(q, answer, how)
+	_ = h.bench.UpdateNote(workbench.QuestionLog, func(old string, _ bool) (string, bool) {
+		return old + logHeading(q) + body, !strings.Contains(old, body)
+	})
+}
+
+func logHeading(q Question) string { return "## " + q.AskedAt.Format(time.DateTime) + "\n" }
+
+// logged is a question and how it ended, as the log has it below a heading.
+func logged(q Question, said string, how AnswerKind) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "## %s\n\n%s\n", q.AskedAt.Format(time.DateTime), strings.TrimSpace(q.Text))
+	fmt.Fprintf(&out, "\n%s\n", strings.TrimSpace(q.Text))
 	for i, o := range q.Options {
 		fmt.Fprintf(&out, "%d. %s\n", i+1, o)
 	}
@@ -342,5 +363,5 @@ func (h *Human) logAnswer(q Question, said string, how AnswerKind) {
 		answer = "(" + string(how) + ")"
 	}
 	fmt.Fprintf(&out, "\n> %s\n\n", strings.ReplaceAll(answer, "\n", "\n> "))
-	_ = h.bench.AppendNote(workbench.QuestionLog, out.String())
+	return out.String()
 }

@@ -414,3 +414,26 @@ func TestBlockedLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer whose process was killed before it could write it into the log is written there by the next one, once.
+func TestQuestionLogAfterACrash(t *testing.T) {
+	for kept, logged := range map[string]string{"blue\nor red": "> blue\n> or red\n", "": "> (skipped)\n"} {
+		w := newWorld(t)
+		h := newPerson(t, w, HumanOptions{})
+		answer := kept
+		if answer == "" {
+			answer = h.Human.told("", Skipped)
+		}
+		must(t, w.store.SetAnswer(t.Context(), "c1", answer))
+		for range 2 {
+			if got, err := h.Ask(t.Context(), "c1", "Which colour?", []string{"blue"}); err != nil || got != answer {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+		log, _, err := h.bench.ReadNote(workbench.QuestionLog)
+		must(t, err)
+		if strings.Count(log, "Which colour?") != 1 || strings.Count(log, logged) != 1 || !strings.HasPrefix(log, "## ") {
+			t.Errorf("the log:\n%s", log)
+		}
+	}
+}

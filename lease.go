@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"time"
 
 	"flower/internal/disk"
@@ -117,6 +118,10 @@ const (
 	ownerPause = 2 * time.Millisecond
 )
 
+// ghostTries is how often it is looked whether a dead owner's lease is free: a child that a process was about to start
+// when it was killed has the lock too, until the system has started it.
+const ghostTries = 500
+
 // holder says whether somebody holds a lease, and who.
 func holder(path string) (Owner, bool) {
 	for try := 1; ; try++ {
@@ -125,11 +130,21 @@ func holder(path string) (Owner, bool) {
 			return Owner{}, false
 		}
 		owner, ok := parseOwner(note)
-		if ok || err != nil || try == ownerTries {
+		most := ownerTries
+		if ok {
+			most = ghostTries
+		}
+		if ok && !owner.gone() || err != nil || try >= most {
 			return owner, true
 		}
 		time.Sleep(ownerPause)
 	}
+}
+
+// gone says that an owner's process has ended for sure. One of another host may live.
+func (o Owner) gone() bool {
+	host, err := os.Hostname()
+	return err == nil && o.Host == host && errors.Is(syscall.Kill(o.PID, 0), syscall.ESRCH)
 }
 
 // takeLease takes the lease at path for o. The error is *InUse if another has it; any other one says that leases do not work there.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -278,5 +279,30 @@ func TestLeaseName(t *testing.T) {
 			t.Errorf("%q and %q share %q", id, other, name)
 		}
 		names[name] = id
+	}
+}
+
+// A lease that is held only because a child of a killed process is not quite started is waited for.
+func TestLeaseOfTheDead(t *testing.T) {
+	dead := exec.Command("true")
+	must(t, dead.Run())
+	host, err := os.Hostname()
+	must(t, err)
+	o := somebody
+	o.PID, o.Host = dead.Process.Pid, host
+	path := filepath.Join(t.TempDir(), "l.lock")
+	ghost := hold(t, path, o)
+	time.AfterFunc(30*time.Millisecond, func() { _ = ghost.Release() })
+	lease, err := takeLease(path, "", somebody)
+	if err != nil {
+		t.Fatalf("the lease of a dead process: %v", err)
+	}
+	must(t, lease.Release())
+
+	o.PID = os.Getpid()
+	hold(t, path, o)
+	var busy *InUse
+	if _, err := takeLease(path, "", somebody); !errors.As(err, &busy) || busy.Owner != o {
+		t.Errorf("the lease of a living one: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func TestKillAnywhere(t *testing.T) {
 			var ids []map[string]string
 			done := false
 			for range 5 {
-				if done = k.killAfter(time.Duration(20+random.IntN(500))*time.Millisecond, ask); done {
+				if done = k.killAfter(time.Duration(20+random.IntN(400))*time.Millisecond, ask); done {
 					break
 				}
 				kills.Add(1)
@@ -53,7 +53,7 @@ func TestKillAnywhere(t *testing.T) {
 				}
 			}
 			if !done {
-				k.toTheEnd()
+				k.live(strings.Join(ask, ""))
 			}
 			k.checkSweep(ids)
 		})
@@ -108,8 +108,8 @@ func (k *kill) checkLoosely(ids []map[string]string) {
 	}
 	log := string(k.file(".flower/notes/问答记录.md"))
 	for _, q := range []string{question1, question2} {
-		if n := strings.Count(log, q); n > 1 {
-			k.Errorf("%q was settled %d times", q, n)
+		if n := strings.Count(log, q); n != 1 {
+			k.Errorf("%q is %d times in the log", q, n)
 		}
 	}
 	if k.Failed() {
