@@ -163,10 +163,10 @@ func (s *sweep) say() {
 }
 
 // live runs one process to its end and says whether that was a kill.
-func (s *sweep) live(ask string) (killed bool) {
-	var words []string
+func (s *sweep) live(ask string, flags ...string) (killed bool) {
+	words := flags
 	if ask != "" {
-		words = []string{ask}
+		words = append(words, ask)
 	}
 	cmd, stdin, out := s.start(words...)
 	if ask == "" {
@@ -292,5 +292,54 @@ func (s *sweep) checkSweep(ids []map[string]string) {
 	}
 	if s.Failed() {
 		s.Logf("printed:\n%s", s.printed())
+	}
+}
+
+// TestKillWhileArchiving kills a process that puts a finished job aside to begin a new one, and asks for the new one
+// again: every file of the old one is in the archive, and the new one has sessions of its own.
+func TestKillWhileArchiving(t *testing.T) {
+	binary := buildFailing(t)
+	for _, point := range []string{"move.before:1", "move.inside:1", "move.inside:2", "move.inside:3", "move.after:1"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			s := newSweep(t, binary)
+			s.live("make some marks")
+			before := s.lineage()
+			if err := os.Remove(filepath.Join(s.dir, "marks.txt")); err != nil {
+				t.Fatal(err)
+			}
+			s.env = []string{failpoint.Env + "=" + point}
+			if !s.live("make some marks", "--new") {
+				t.Error("the point was not reached")
+			}
+			s.env = nil
+			if s.live("make some marks", "--new") {
+				t.Error("killed without a fail point")
+			}
+			for _, name := range []string{"需求.md", "目标.md", "lineage.json"} {
+				if kept, err := filepath.Glob(filepath.Join(s.dir, ".flower/notes/archive/*", name)); err != nil || len(kept) != 1 {
+					t.Errorf("archive has of %s: %q, %v", name, kept, err)
+				}
+			}
+			for step, id := range s.lineage() {
+				if before[step] == id {
+					t.Errorf("step %s went on in the old session %s", step, id)
+				}
+			}
+			if rows, err := flower.ReadManifest(filepath.Join(s.dir, "runs")); err != nil || len(rows) == 0 || rows[len(rows)-1].Verdict != "achieved" {
+				t.Errorf("manifest: %v, %+v", err, rows)
+			}
+			store := s.open()
+			defer func() { _ = store.Close() }()
+			if n := s.delivered(store, remark); n != 1 {
+				t.Errorf("the remark was delivered %d times", n)
+			}
+			if err := store.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if t.Failed() {
+				t.Logf("printed:\n%s", s.printed())
+			}
+		})
 	}
 }
