@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"flower"
@@ -132,6 +133,10 @@ func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlit
 		}
 		if store, err = open(); err != nil {
 			return nil, unusableStore(err)
+		}
+		if strings.HasPrefix(kept, path+"-") { // only what lay beside it
+			show.Event(flower.NotContinued{Reason: flower.Unreadable, Detail: filepath.Base(kept), Kept: kept})
+			return store, nil
 		}
 		show.storeLost(errors.Unwrap(damaged), kept)
 		return store, nil
