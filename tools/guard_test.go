@@ -15,9 +15,9 @@ import (
 )
 
 // call runs a handler made of a result and guards, the first one innermost.
-func call(t *testing.T, result agent.ToolResult, fail error, guards ...agent.Middleware) (agent.ToolResult, error) {
+func call(t *testing.T, result agent.ToolResult, guards ...agent.Middleware) (agent.ToolResult, error) {
 	t.Helper()
-	var h agent.Handler = func(context.Context, agent.Call) (agent.ToolResult, error) { return result, fail }
+	var h agent.Handler = func(context.Context, agent.Call) (agent.ToolResult, error) { return result, nil }
 	for _, g := range guards {
 		h = g(h)
 	}
@@ -34,7 +34,7 @@ func TestRedacted(t *testing.T) {
 	if err != nil || !r.IsError || !r.Denied || r.Display != "***" || r.Content[0].Text != "a ***" || r.Content[2].Text != "\uFFFD" {
 		t.Errorf("got %+v, %v", r, err)
 	}
-	if r, _ := call(t, agent.TextResult("hunter2"), nil, redacted(nil)); textOf(r) != "hunter2" {
+	if r, _ := call(t, agent.TextResult("hunter2"), redacted(nil)); textOf(r) != "hunter2" {
 		t.Errorf("got %q", textOf(r))
 	}
 }
@@ -61,7 +61,7 @@ func TestSpilled(t *testing.T) {
 			kept = ""
 			image := transcript.Image("image/png", "AA==")
 			given := agent.ToolResult{Content: []transcript.Block{transcript.Text(test.text), image}, IsError: true}
-			r, err := call(t, given, nil, spilled(spill))
+			r, err := call(t, given, spilled(spill))
 			if err != nil || !r.IsError || len(r.Content) != 2 || r.Content[1].Type != transcript.TypeImage {
 				t.Fatalf("got %+v, %v", r, err)
 			}
@@ -82,7 +82,7 @@ func TestSpilled(t *testing.T) {
 			if strings.HasSuffix(got, "\n"+status) != test.status {
 				t.Errorf("ends with %q", lastLine(got))
 			}
-			r, err = call(t, given, nil, spilled(func(string) (string, error) { return "", full }))
+			r, err = call(t, given, spilled(func(string) (string, error) { return "", full }))
 			if err != nil || utf8.RuneCountInString(r.Content[0].Text) > spillShown+300 {
 				t.Errorf("got %+v, %v", r, err)
 			}

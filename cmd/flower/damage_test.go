@@ -325,7 +325,7 @@ func TestDamage(t *testing.T) {
 
 // sub is a case of its own in the same directory.
 func (s *site) sub(name string, f func(*site)) {
-	s.T.Run(name, func(t *testing.T) {
+	s.Run(name, func(t *testing.T) {
 		c := *s
 		c.T = t
 		f(&c)
