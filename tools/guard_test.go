@@ -30,7 +30,7 @@ func TestRedacted(t *testing.T) {
 	r, err := call(t, agent.ToolResult{
 		Content: []transcript.Block{transcript.Text("a hunter2"), image, transcript.Text("\xFF")},
 		Display: "hunter2", IsError: true, Denied: true,
-	}, nil, redacted(redact))
+	}, redacted(redact))
 	if err != nil || !r.IsError || !r.Denied || r.Display != "***" || r.Content[0].Text != "a ***" || r.Content[2].Text != "\uFFFD" {
 		t.Errorf("got %+v, %v", r, err)
 	}
