@@ -125,9 +125,9 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 }
 
 // SubagentID is the id of the subagent that a call of the Agent tool starts: derived from the call, so that the call
-// finds the same transcript when it is run again.
+// finds the same transcript when it is run again, also after the workspace was moved and its sessions were adopted.
 func SubagentID(parent Key, callID string) string {
-	sum := sha256.Sum256([]byte(parent.String() + "\x00" + callID))
+	sum := sha256.Sum256([]byte(parent.Session + "/" + parent.SubPath + "\x00" + callID))
 	return "a" + hex.EncodeToString(sum[:8])
 }
 
