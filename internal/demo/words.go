@@ -26,8 +26,8 @@ var english = &words{
 	lang:   "en",
 	ask:    "a small program that counts the words of a file",
 	answer: "plain sh, nothing to install",
-	begin: `This is flower's whole job in small. The model is a script on 127.0.0.1; the questions, the documents, the workers, their tools and the checks are real.
-Workspace: %s`,
+	begin: `This is flower's whole job in small. The model is a script on 127.0.0.1; the questions, the documents, the workers, their tools and the checks are real. The workspace:
+%s`,
 	killed: "KILLED: process %d got SIGKILL while its workers were at work. Nothing was cleaned up. On disk:",
 	again:  "Starting it again in the same directory, without a word:",
 	same:   "The sessions before (=) and since (+):",
@@ -92,10 +92,10 @@ count.sh printed 9 for the sample and exited with 2 for a missing file; README.m
 
 var chinese = &words{
 	lang:   "zh",
-	ask:    "写一个统计文件单词数的小程序",
+	ask:    "写个统计单词数的小程序",
 	answer: "就用 sh,不装任何东西",
-	begin: `这是 flower 整件工作的缩影。模型是 127.0.0.1 上的一段脚本;提问、文档、执行者、他们的工具和检查都是真的。
-工作区:%s`,
+	begin: `这是 flower 整件工作的缩影。模型是 127.0.0.1 上的一段脚本;提问、文档、执行者、他们的工具和检查都是真的。工作区:
+%s`,
 	killed: "已杀掉:进程 %d 在执行者干活时收到 SIGKILL,什么都没来得及收拾。磁盘上有:",
 	again:  "在同一个目录里再启动一次,什么都不说:",
 	same:   "之前(=)和之后(+)的会话:",
