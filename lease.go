@@ -1,6 +1,7 @@
 package flower
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"flower/agent"
 	"flower/internal/disk"
 )
 
@@ -177,8 +179,9 @@ func (rt *Runtime) owner(step string) Owner {
 }
 
 // Claim makes this run the one that works through the workflow in its run directory, until Release or Close. The error is
-// *InUse if another does. Where the file system has no locks the run goes on without, and Unguarded says so. Claiming
-// again changes nothing.
+// *InUse if another does. Where the file system has no locks the run goes on without, and Unguarded says so; where the
+// lease cannot be had for another reason (no space, no file handles, a broken disk) that is the error. Claiming again
+// changes nothing.
 //
 // Workflow.Run claims by itself; a program calls Claim to know before it does something that another would notice.
 func (rt *Runtime) Claim() error {
@@ -188,10 +191,10 @@ func (rt *Runtime) Claim() error {
 	o, made := rt.owner(""), !disk.Exists(rt.opts.RunDir)
 	lease, err := takeLease(filepath.Join(rt.opts.RunDir, runLeaseFile), "", o)
 	var busy *InUse
-	if errors.As(err, &busy) {
+	switch {
+	case errors.As(err, &busy) || exhausted(err):
 		return err
-	}
-	if err != nil {
+	case err != nil:
 		rt.unguarded(err)
 		return nil
 	}
@@ -223,11 +226,30 @@ func (rt *Runtime) Release() {
 	}
 }
 
-// enter takes the lease of the session in which an attempt is about to run; leave gives it back.
-func (rt *Runtime) enter(session, label string) error {
-	lease, err := takeLease(filepath.Join(rt.opts.RunDir, leasesDir, leaseName(session)), session, rt.owner(label))
+// exhausted says whether a lease failed for a reason that passes, or that must end the run: to go on without it would let
+// two flowers into one session. Anything else means that leases do not work here at all.
+func exhausted(err error) bool {
+	if agent.NoSpace(err) {
+		return true
+	}
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO, syscall.EINTR} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// enter takes the lease of the session in which an attempt is about to run, waiting for room on a full disk; leave gives
+// it back.
+func (rt *Runtime) enter(ctx context.Context, session, label string) error {
+	var lease *disk.Lease
+	err := rt.opts.Room.Keep(ctx, func() (err error) {
+		lease, err = takeLease(filepath.Join(rt.opts.RunDir, leasesDir, leaseName(session)), session, rt.owner(label))
+		return err
+	})
 	var busy *InUse
-	if errors.As(err, &busy) {
+	if errors.As(err, &busy) || exhausted(err) {
 		return err
 	}
 	rt.unguarded(err)
@@ -251,13 +273,15 @@ func (rt *Runtime) leave() {
 func (rt *Runtime) report(label string) error {
 	usd, unpriced := rt.Spent()
 	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if (rt.claim != nil && rt.claim.Lost()) || (rt.lease != nil && rt.lease.Lost()) {
+	claim, lease := rt.claim, rt.lease
+	rt.claimant.Step, rt.claimant.CostUSD, rt.claimant.Unpriced = label, usd, unpriced
+	note := rt.claimant.note()
+	rt.mu.Unlock() // a disk that hangs must not keep a signal handler from its work
+	if (claim != nil && claim.Lost()) || (lease != nil && lease.Lost()) {
 		return ErrLeaseLost
 	}
-	if rt.claim != nil {
-		rt.claimant.Step, rt.claimant.CostUSD, rt.claimant.Unpriced = label, usd, unpriced
-		_ = rt.claim.SetNote(rt.claimant.note()) // what others read is a little old then
+	if claim != nil {
+		_ = claim.SetNote(note) // what others read is a little old then
 	}
 	return nil
 }

@@ -332,6 +332,9 @@ func (m *memoryStore) fork(from, to agent.Key) error {
 			c.uuids[id] = true
 		}
 		for id, call := range s.calls {
+			if !call.done {
+				continue // the original may be about to run it: a call without a row is never run again
+			}
 			twin := *call
 			c.calls[id] = &twin
 		}

@@ -246,15 +246,28 @@ func (r *runner) sendBack(s *Step, d Decision) string {
 
 // attempt runs one attempt. Only here is the session written into lineage: what a gate runs is never part of it.
 func (r *runner) attempt(ctx context.Context, s *Step, a Attempt) (StepResult, error) {
+	unwritten := ""
+	remember := func(id string) {
+		err := r.rt.opts.Room.Keep(ctx, func() error {
+			_, err := r.book.remember(context.WithoutCancel(ctx), s.Name, id)
+			return err
+		})
+		r.rt.booksFailed(r.book.path(), err)
+		if unwritten = ""; err != nil {
+			unwritten = id
+		}
+	}
 	a.OnSession = func(id string) {
 		r.state.Sessions[s.Name] = id
-		if r.workflow.Fresh {
-			return
+		if !r.workflow.Fresh {
+			remember(id)
 		}
-		_, err := r.book.remember(context.WithoutCancel(ctx), s.Name, id)
-		r.rt.booksFailed(r.book.path(), err)
 	}
-	return r.rt.Run(ctx, a)
+	result, err := r.rt.Run(ctx, a)
+	if unwritten != "" {
+		remember(unwritten) // the last step has no next write
+	}
+	return result, err
 }
 
 func (r *runner) judge(ctx context.Context, s *Step, result StepResult) (Decision, error) {

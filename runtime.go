@@ -210,7 +210,7 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	rt.fly(row)
 	key, err := rt.session(ctx, a, row)
 	if err == nil {
-		err = rt.enter(key.Session, a.Label)
+		err = rt.enter(ctx, key.Session, a.Label)
 	}
 	var busy *InUse
 	if errors.As(err, &busy) {

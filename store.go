@@ -21,8 +21,9 @@ type Store interface {
 	Has(ctx context.Context, key agent.Key) (bool, error)
 	// Tail returns the last n entries of a session, oldest first, as stored.
 	Tail(ctx context.Context, key agent.Key, n int) ([]json.RawMessage, error)
-	// Fork copies the entries (uuids included), the prefix and the subagents of a session to a new session id. It is an
-	// error if the original is missing or the new one exists.
+	// Fork copies the entries (uuids included), the prefix, the subagents and the journal of finished calls of a session to a
+	// new session id. Open calls are not copied, so that they count as begun: the original may be about to run them. It is
+	// an error if the original is missing or the new one exists.
 	Fork(ctx context.Context, from, to agent.Key) error
 	// Delete removes a session with its subagents; one that is not there is no error.
 	Delete(ctx context.Context, key agent.Key) error

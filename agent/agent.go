@@ -108,9 +108,9 @@ type Request struct {
 	// can be repeated after a crash. Empty: a new one.
 	PromptID string
 
-	// Ready is called once, when the prompt is durable and before the first request is sent: whatever it writes down about
-	// the session is true from then on, and nothing has been spent yet. It is called from the run's own goroutine, and not
-	// at all if nothing is sent. Nil does nothing.
+	// Ready is called once, when the prompt is durable, before the first request is sent and before a remark is taken out of
+	// the inbox: whatever it writes down about the session is true from then on, and nothing has been spent yet. It is
+	// called from the run's own goroutine, and not at all if the session has nothing to do. Nil does nothing.
 	Ready func()
 
 	// Abandon says that the run before was interrupted by the person: calls it left open are not run again, the model

@@ -218,6 +218,14 @@ func (c *conversation) afterAnswer(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
+// open says once that the session holds something and is about to be used.
+func (c *conversation) open() {
+	if c.ready != nil {
+		c.ready()
+		c.ready = nil
+	}
+}
+
 // ask sends one request and commits the answer.
 func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err := c.checkLimits(); err != nil {
@@ -226,10 +234,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	if err := c.engine.opts.Room.Await(ctx); err != nil {
 		return nil, err
 	}
-	if c.ready != nil {
-		c.ready()
-		c.ready = nil
-	}
+	c.open()
 	o := &c.engine.opts
 	req := &ModelRequest{
 		Model: firstOf(c.spec.Model, o.ModelName), MaxTokens: c.spec.MaxTokens,
@@ -359,6 +364,7 @@ func (c *conversation) deliver(ctx context.Context) (said bool, err error) {
 		}
 		said = true
 	}
+	c.open() // a remark is not taken out of the inbox for a session that nobody knows
 	delivered := func() error { return c.inbox.Delivered(context.WithoutCancel(ctx), notes) }
 	if err := c.engine.opts.Room.Keep(ctx, delivered); err != nil {
 		return false, fmt.Errorf("empty inbox: %w", err)

@@ -225,7 +225,7 @@ func (s *Store) fork(ctx context.Context, tx *sql.Tx, from, to string) error {
 		INSERT INTO flower_sessions (store_key, workspace, system, tools, created)
 		SELECT ?2 || substr(store_key, length(?1) + 1), ?4, system, tools, ?3 FROM flower_sessions WHERE ` + family, `
 		INSERT INTO flower_calls (store_key, call_id, input, started, finished)
-		SELECT ?2 || substr(store_key, length(?1) + 1), call_id, input, started, finished FROM flower_calls WHERE ` + family, `
+		SELECT ?2 || substr(store_key, length(?1) + 1), call_id, input, started, finished FROM flower_calls WHERE finished IS NOT NULL AND ` + family, `
 		INSERT INTO flower_sessions (store_key, workspace, created)
 		SELECT store_key, ?4, ?3 FROM meta
 		WHERE store_key = ?2 OR store_key > ?2 || '/' AND store_key < ?2 || '0'

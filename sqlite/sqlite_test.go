@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childPath) != "" {
 		os.Exit(childMain())
 	}
+	driverSettings() // before a test opens a database by itself: they can only be made before the first lock
 	goleak.VerifyTestMain(m)
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -84,11 +85,29 @@ func (s *site) restore() {
 func (s *site) run(args ...string) (code int, out string) { return s.runIn(s.dir, args...) }
 
 func (s *site) runIn(dir string, args ...string) (code int, out string) {
-	var said bytes.Buffer
+	var said output
 	code = cli.Main(append([]string{"--lang", "en"}, args...), s.env,
 		cli.Stdio{In: strings.NewReader(""), Out: &said, Err: &said},
 		cli.Options{Dir: dir, Signals: make(chan os.Signal), Retry: agent.Retry{Base: time.Millisecond, Max: 2 * time.Millisecond}})
 	return code, said.String()
+}
+
+// output is standard output and standard error of a run in one, as a terminal has them.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // remarks are the lines that say that something is odd, or why it ended.

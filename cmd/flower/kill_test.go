@@ -121,8 +121,11 @@ func newKill(t *testing.T, binary string, role modeltest.Role, at point) *kill {
 
 // play answers as the script says, and holds the answer at the point where the process is to be killed.
 func (k *kill) play(r *modeltest.Request) modeltest.Reply {
-	if k.seen != nil {
-		k.seen(r)
+	k.mu.Lock()
+	seen := k.seen
+	k.mu.Unlock()
+	if seen != nil {
+		seen(r)
 	}
 	reply := k.script().Play(r)
 	turn := 1 // the second request of the step: something is there to be lost

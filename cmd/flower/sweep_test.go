@@ -126,6 +126,8 @@ type sweep struct {
 
 func newSweep(t *testing.T, binary string) *sweep {
 	s := &sweep{kill: newKill(t, binary, "", "")}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.armed = false
 	s.seen = func(r *modeltest.Request) {
 		if r.Role() == modeltest.Coordinator && r.Answers() == 1 {
