@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"flower/internal/disk"
+	"flower/internal/failpoint"
 )
 
 // besides are the endings of the files that SQLite keeps beside a database.
@@ -26,7 +27,8 @@ func lockName(path string) string {
 
 // PutAside renames what is at path and cannot be used to "<name>.bad-<YYYYmmdd-HHMMSS>" and returns the new path. The
 // write-ahead log and its index go with it, so that what can be saved still can be. It looks again under a lock: "" says
-// that the file can be used by now, because another process was first. A healthy database of another program is not moved
+// that the file can be used by now, because another process was first. A log without a database goes alone, to
+// "<name>-wal.bad-<YYYYmmdd-HHMMSS>". A healthy database of another program is not moved
 // (ErrForeign), nor one of a newer flower (ErrNewer).
 //
 // No process may have the file open.
@@ -51,9 +53,16 @@ func PutAside(ctx context.Context, path string, now time.Time) (kept string, err
 	case !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrForeign):
 		return "", fmt.Errorf("put store aside: %w", err)
 	}
+	if !disk.Exists(path) { // a process that was killed right below has left the log
+		if kept, err = disk.Quarantine(path+"-wal", now); err != nil {
+			return "", fmt.Errorf("put store aside: %w", err)
+		}
+		return kept, nil
+	}
 	if kept, err = disk.Quarantine(path, now); err != nil {
 		return "", fmt.Errorf("put store aside: %w", err)
 	}
+	failpoint.At("aside.inside")
 	for _, ending := range besides {
 		if err := os.Rename(path+ending, kept+ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("put store aside: %w", err)
@@ -80,6 +89,9 @@ func checkFile(path string) error {
 	if errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("%w: %w", ErrNotDatabase, err)
 	}
+	if errors.Is(err, fs.ErrNotExist) && logged(path) {
+		return fmt.Errorf("%w: it is missing, and its log is not", ErrNotDatabase)
+	}
 	if err != nil {
 		return err
 	}
@@ -99,10 +111,16 @@ const (
 	leastPage = 512                   // bytes: no database is shorter
 )
 
+// logged says that there is something in the write-ahead log beside path. SQLite deletes it beside a new database.
+func logged(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	return err == nil && log.Mode().IsRegular() && log.Size() > 0
+}
+
 // checkStart refuses what SQLite would take for a new database, deleting the log beside it.
 func checkStart(path string, size int64) error {
 	if size == 0 {
-		if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		if logged(path) {
 			return fmt.Errorf("%w: it is empty, and its log is not", ErrNotDatabase)
 		}
 		return nil
