@@ -165,7 +165,13 @@ func (a *adoption) run(ctx context.Context, tx *sql.Tx) error {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE flower_sessions SET workspace = ?2 WHERE workspace = ?3 AND `+family, to, a.to, a.from)
+		// An answer's call stands below the thread that has asked.
+		_, err := tx.ExecContext(ctx, `UPDATE OR IGNORE flower_answers
+			SET call_id = ?2 || substr(call_id, length(?1) + 1) WHERE call_id > ?1 || '/' AND call_id < ?1 || '0'`, from, to)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE flower_sessions SET workspace = ?2 WHERE workspace = ?3 AND `+family, to, a.to, a.from)
 		if err != nil {
 			return err
 		}

@@ -138,6 +138,25 @@ func TestPutAsideTogether(t *testing.T) {
 	}
 }
 
+// TestPutAsideCut: a process that is killed when the database has moved and its log has not leaves a log that no new
+// database may get: it is kept as well.
+func TestPutAsideCut(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	noErr(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+	if s, err := Open(ctx, path, Options{}); !errors.Is(err, ErrNotDatabase) || errors.Is(err, ErrForeign) {
+		t.Fatalf("opened %v with %v", s != nil, err)
+	}
+	kept, err := PutAside(ctx, path, noon)
+	if err != nil || kept != path+"-wal.bad-20260102-120000" {
+		t.Errorf("kept as %s, %v", kept, err)
+	}
+	noErr(t, openAt(t, path, "/w").Close())
+	if got, err := os.ReadFile(kept); err != nil || string(got) != "log" {
+		t.Errorf("the log: %q, %v", got, err)
+	}
+}
+
 // TestCopiedBefore: a file of another program is copied before it is changed, once.
 func TestCopiedBefore(t *testing.T) {
 	ctx := context.Background()
@@ -191,6 +210,9 @@ func TestAdopt(t *testing.T) {
 	noErr(t, s.Append(ctx, old.Sub("7"), storetest.Entry("c", "c")))
 	noErr(t, s.Append(ctx, taken, storetest.Entry("d", "d")))
 	noErr(t, s.AddNote(ctx, old.Project, agent.Note{ID: "n", Text: "make it blue", At: noon}))
+	for _, k := range []agent.Key{old, old.Sub("7"), taken, key("/a/old_p", "sister")} {
+		noErr(t, s.SetAnswer(ctx, k.String()+"/call", "blue"))
+	}
 	noErr(t, s.Close())
 	other := openAt(t, path, "/a/old-p") // another path with the same key
 	noErr(t, other.Append(ctx, key("/a/old-p", "third"), storetest.Entry("e", "e")))
@@ -227,6 +249,13 @@ func TestAdopt(t *testing.T) {
 	for k, want := range map[agent.Key]int{old: 0, old.Sub("7"): 0, taken: 1, key("/a/old-p", "third"): 1, key("/b/new", "taken"): 1} {
 		if n := len(loadIDs(t, s, k)); n != want {
 			t.Errorf("%v has %d entries, want %d", k, n, want)
+		}
+	}
+	for k, want := range map[agent.Key]bool{
+		now: true, now.Sub("7"): true, old: false, taken: true, key("/a/old_p", "sister"): true, key("/b/new", "sister"): false,
+	} {
+		if _, ok, err := s.Answer(ctx, k.String()+"/call"); err != nil || ok != want {
+			t.Errorf("answer under %v: %v, %v", k, ok, err)
 		}
 	}
 	noErr(t, s.Append(ctx, now, storetest.Entry("g", "g"))) // and goes on
