@@ -3,10 +3,12 @@ package flower
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -304,5 +306,18 @@ func TestLeaseOfTheDead(t *testing.T) {
 	var busy *InUse
 	if _, err := takeLease(path, "", somebody); !errors.As(err, &busy) || busy.Owner != o {
 		t.Errorf("the lease of a living one: %v", err)
+	}
+}
+
+// TestExhausted: what passes or breaks is not taken for a file system without locks, where a run would go on unguarded.
+func TestExhausted(t *testing.T) {
+	for err, want := range map[error]bool{
+		syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EMFILE: true, syscall.ENFILE: true, syscall.EIO: true,
+		syscall.ENOMEM: true, agent.ErrNoSpace: true,
+		syscall.ENOLCK: false, syscall.ENOTSUP: false, syscall.ENOSYS: false, syscall.EROFS: false, syscall.EISDIR: false,
+	} {
+		if got := exhausted(fmt.Errorf("take lease: %w", err)); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
 	}
 }

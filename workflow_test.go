@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -448,5 +449,19 @@ func TestStoppedBetweenSteps(t *testing.T) {
 	_, err := (&Workflow{Steps: []Step{one, step("two")}}).Run(ctx, w.start())
 	if !errors.Is(err, errBroken) || len(w.asked) != 1 || len(seen[StepStarted](w)) != 1 {
 		t.Errorf("%v, agents %v", err, w.agents())
+	}
+}
+
+// TestLineageIsWrittenAgainAtTheEnd: where the name of a session could not be written when it was made, it is when the
+// attempt is over; the last step has no later write.
+func TestLineageIsWrittenAgainAtTheEnd(t *testing.T) {
+	w := newWorld(t)
+	put(t, w.runs, "") // a file in place of the run directory
+	w.play["one"] = func(ask) (string, error) {
+		return "done", os.Remove(w.runs)
+	}
+	o := w.must(&Workflow{Steps: []Step{step("one")}})
+	if got := WakeState(w.dir, w.runs).Steps["one"]; got == "" || got != o.Sessions["one"] {
+		t.Errorf("lineage names %q, the session is %q", got, o.Sessions["one"])
 	}
 }

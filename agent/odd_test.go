@@ -364,3 +364,37 @@ func TestCallsAtOnceAreBounded(t *testing.T) {
 		t.Errorf("%d calls ran at once, want %d", most, bound)
 	}
 }
+
+// receipts is an Inbox that says when it was emptied.
+type receipts struct {
+	notes
+	delivered func()
+}
+
+func (r *receipts) Delivered(ctx context.Context, done []agent.Note) error {
+	r.delivered()
+	return r.notes.Delivered(ctx, done)
+}
+
+// TestRemarkStaysUntilTheSessionIsNamed: a remark leaves the inbox only for a session that Ready has named, also when nothing
+// can be sent any more.
+func TestRemarkStaysUntilTheSessionIsNamed(t *testing.T) {
+	m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) { return text("done"), nil }}
+	spent := agent.NewMeter(1)
+	spent.Add(transcript.Usage{}, 2, false)
+	named := false
+	in := &receipts{notes: notes{waiting: []agent.Note{{ID: "n1", Text: "in green"}}}, delivered: func() {
+		if !named {
+			t.Error("the remark left the inbox for a session without a name")
+		}
+	}}
+	req := agent.Request{Key: key, Prompt: "go", Meter: spent, Inbox: in, Ready: func() { named = true }}
+	_, _, err := run(t, newEngine(t, m, flower.NewMemoryStore("/w"), nil), req)
+	var limit *agent.LimitError
+	if !errors.As(err, &limit) || len(m.sent) != 0 {
+		t.Fatalf("%d requests, %v", len(m.sent), err)
+	}
+	if len(in.waiting) != 0 {
+		t.Errorf("%d remarks wait", len(in.waiting))
+	}
+}
