@@ -114,6 +114,43 @@ func Using(runDir, session string) (Owner, bool) {
 	return holder(filepath.Join(runDir, leasesDir, leaseName(session)))
 }
 
+// Busy says whether a flower is at work in a run directory at all, in a workflow or in a session alone, and which. It
+// writes nothing, like Running.
+func Busy(runDir string) (Owner, bool) {
+	if runDir == "" {
+		runDir = DefaultRunDir
+	}
+	if owner, runs := Running(runDir); runs {
+		return owner, true
+	}
+	files, _ := os.ReadDir(filepath.Join(runDir, leasesDir)) // where there is none nobody has one
+	for _, f := range files {
+		if owner, held := holder(filepath.Join(runDir, leasesDir, f.Name())); held {
+			return owner, true
+		}
+	}
+	return Owner{}, false
+}
+
+// Hold keeps others from working in a session of a run directory ("" is DefaultRunDir) until release is called. The error
+// is *InUse if a flower is at work in it, or one of the system, as of a full disk. Where the file system has no locks nobody
+// is kept from anything.
+func Hold(runDir, session string) (release func(), err error) {
+	if runDir == "" {
+		runDir = DefaultRunDir
+	}
+	host, _ := os.Hostname() // "" says as much
+	lease, err := takeLease(filepath.Join(runDir, leasesDir, leaseName(session)), session, Owner{PID: os.Getpid(), Host: host, Started: time.Now()})
+	var busy *InUse
+	switch {
+	case errors.As(err, &busy) || exhausted(err):
+		return nil, err
+	case err != nil:
+		return func() {}, nil
+	}
+	return func() { _ = lease.Release() }, nil // it is free in any case
+}
+
 // Whoever has just taken a lease needs a moment to say who it is.
 const (
 	ownerTries = 50

@@ -321,3 +321,42 @@ func TestExhausted(t *testing.T) {
 		}
 	}
 }
+
+// TestHold: nobody works in a session that is held, and none is held in which somebody works.
+func TestHold(t *testing.T) {
+	w := newWorld(t)
+	var busy *InUse
+	w.play["one"] = func(a ask) (string, error) {
+		if _, err := Hold(w.runs, a.Session); !errors.As(err, &busy) || busy.Session != a.Session || busy.Owner.Step != "one" {
+			t.Errorf("held: %v", err)
+		}
+		return "done", nil
+	}
+	o := w.must(&Workflow{Steps: []Step{step("one")}})
+	w.play["one"] = nil
+	release, err := Hold(w.runs, o.Sessions["one"])
+	must(t, err)
+	again := Attempt{Step: "after", Agent: named("one"), Prompt: "now me", SessionID: o.Sessions["one"]}
+	if _, err := w.start().Run(t.Context(), again); !errors.As(err, &busy) || busy.Owner.PID != os.Getpid() {
+		t.Errorf("in a held session: %v", err)
+	}
+	release()
+	if _, err := w.start().Run(t.Context(), again); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestBusy: any lease counts, of whatever session.
+func TestBusy(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{runLeaseFile, leasesDir + "/a.lock", leasesDir + "/" + leaseName("../odd")} {
+		if _, busy := Busy(w.runs); busy {
+			t.Fatal("nobody has anything, and it is busy")
+		}
+		lease := hold(t, filepath.Join(w.runs, name), somebody)
+		if owner, busy := Busy(w.runs); !busy || owner != somebody {
+			t.Errorf("%s: %v, %+v", name, busy, owner)
+		}
+		must(t, lease.Release())
+	}
+}

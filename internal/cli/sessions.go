@@ -218,29 +218,30 @@ func (s *shelf) line(p *printer, t shelved, lineage, steps map[string][]string) 
 	s.out.Line(mark + strings.Join(parts, "  "))
 }
 
+// deleteSession holds the session from before it looks whether it is needed until it is gone.
 func (a *app) deleteSession(ctx context.Context, id string, force bool) error {
-	var key agent.Key
-	err := a.onShelf(ctx, func(s *shelf) error {
-		t, err := s.find(ctx, id)
-		if err != nil {
-			return err
-		}
-		key = t.key
-		if owner, held := flower.Using(s.runDir, t.ID); held {
-			return &flower.InUse{Session: t.ID, Owner: owner}
-		}
-		lineage, _ := s.steps()
-		if steps := lineage[t.ID]; len(steps) > 0 && !force {
-			return errors.New(a.Say("session.needed", text.Data{"Session": t.ID, "Step": strings.Join(steps, ", ")}))
-		}
-		return nil
+	var closed *shelf // what it knows of the books is read from them
+	var t shelved
+	err := a.onShelf(ctx, func(s *shelf) (err error) {
+		closed = s
+		t, err = s.find(ctx, id)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	err = a.withStore(ctx, func(store *sqlite.Store, _ place) error { return store.Delete(ctx, key) })
+	release, err := flower.Hold(closed.runDir, t.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	lineage, _ := closed.steps()
+	if steps := lineage[t.ID]; len(steps) > 0 && !force {
+		return errors.New(a.Say("session.needed", text.Data{"Session": t.ID, "Step": strings.Join(steps, ", ")}))
+	}
+	err = a.withStore(ctx, func(store *sqlite.Store, _ place) error { return store.Delete(ctx, t.key) })
 	if err == nil {
-		a.out.Line(a.Say("session.deleted", text.Data{"Session": key.Session}))
+		a.out.Line(a.Say("session.deleted", text.Data{"Session": t.ID}))
 	}
 	return err
 }

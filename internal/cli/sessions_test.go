@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -308,5 +309,49 @@ func TestStatusJSON(t *testing.T) {
 	}
 	if c := got.Totals; c["runs"] != 3.0 || c["cost_usd"] != 2.0 || c["unpriced"] != true || c["sessions"] != 1.0 {
 		t.Errorf("totals %+v", c)
+	}
+}
+
+// TestDeleteHoldsTheSession: nobody can go on in a session from when it is looked at until it is gone.
+func TestDeleteHoldsTheSession(t *testing.T) {
+	d := newShelfDir(t)
+	d.family()
+	db, err := sql.Open("sqlite", filepath.Join(d.dir, "runs", storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := db.Exec(query); err != nil {
+			t.Error(err)
+		}
+	}
+	exec(`BEGIN IMMEDIATE`) // nothing can be deleted until this ends
+	var code int
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		code, _, _ = d.run("", "sessions", "delete", first)
+	}()
+	held, runs := false, true
+	for !held && runs {
+		_, held = flower.Using(filepath.Join(d.dir, "runs"), first)
+		select {
+		case <-done:
+			runs = false
+		default:
+		}
+	}
+	exec(`ROLLBACK`)
+	<-done
+	if !held || code != 0 {
+		t.Errorf("held: %v, exit code %d", held, code)
+	}
+	if _, held := flower.Using(filepath.Join(d.dir, "runs"), first); held {
+		t.Error("it is held afterwards")
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }
