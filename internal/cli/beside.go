@@ -11,7 +11,10 @@ import (
 
 	"flower"
 	"flower/agent"
+	"flower/document"
+	"flower/internal/disk"
 	"flower/internal/text"
+	"flower/internal/workbench"
 	"flower/sqlite"
 )
 
@@ -36,6 +39,10 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 	case "/new":
 		return false, busy
 	}
+	// Who does not say where it works, or works through nothing, as flower adopt, may never look into our inbox.
+	if owner.Run == "" || owner.Workspace != g.place.workspace {
+		return false, busy
+	}
 	return g.handOver(ctx, owner)
 }
 
@@ -48,7 +55,7 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if g.receipt == nil {
 		human, err := flower.NewHuman(flower.HumanOptions{
-			Workspace: g.place.workspace, Store: store, Now: g.Now, Observe: func(ev flower.Event) {
+			Workspace: g.place.workspace, Store: noting{store, &g.note}, Now: g.Now, Observe: func(ev flower.Event) {
 				if taken, ok := ev.(flower.NoteTaken); ok {
 					g.receipt = &taken
 				}
@@ -63,8 +70,7 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 	}
 	if _, runs := flower.Running(g.place.runDir); !runs {
 		// It may have read the remark as the last thing it did.
-		waiting, err := store.PendingNotes(ctx, flower.ProjectKey(g.place.workspace))
-		if err != nil || slices.ContainsFunc(waiting, func(n agent.Note) bool { return n.Text == g.ask }) {
+		if waits, err := g.waits(ctx, store); err != nil || waits {
 			return false, err
 		}
 	}
@@ -76,10 +82,54 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 	return true, nil
 }
 
+// noting is a store that remembers the last remark put into it.
+type noting struct {
+	flower.Store
+	last *agent.Note
+}
+
+// AddNote implements flower.Store.
+func (n noting) AddNote(ctx context.Context, project string, note agent.Note) error {
+	*n.last = note
+	return n.Store.AddNote(ctx, project, note)
+}
+
+// waits says whether the request that was handed over is still in the inbox.
+func (g *goRun) waits(ctx context.Context, store flower.Store) (bool, error) {
+	waiting, err := store.PendingNotes(ctx, flower.ProjectKey(g.place.workspace))
+	return slices.ContainsFunc(waiting, func(n agent.Note) bool { return n.ID == g.note.ID }), err
+}
+
+// takeBack keeps a request from being heard twice that was handed over to a flower that ended before it took it. The run
+// directory is ours by now.
+func (g *goRun) takeBack(ctx context.Context, r *rig) error {
+	if g.receipt == nil {
+		return nil
+	}
+	waits, err := g.waits(ctx, r.store)
+	if err != nil {
+		return err
+	}
+	if !waits {
+		g.ask = "" // a third flower has taken it meanwhile
+		return nil
+	}
+	brief, _, err := workbench.Open(g.place.workspace).ReadNote(workbench.Brief)
+	if err == nil && document.ParseBrief(brief).Complete() {
+		return nil // a remark: it waits where it belongs
+	}
+	return r.room.Keep(ctx, func() error {
+		return r.store.MarkDelivered(ctx, flower.ProjectKey(g.place.workspace), []string{g.note.ID})
+	})
+}
+
 // claim makes the run directory ours. done says that another flower has it and that there is nothing left to do.
 func (g *goRun) claim(ctx context.Context, r *rig) (done bool, err error) {
 	for {
 		err := r.rt.Claim()
+		if err == nil {
+			return false, g.takeBack(ctx, r)
+		}
 		var busy *flower.InUse
 		if !errors.As(err, &busy) {
 			return false, err
@@ -123,23 +173,14 @@ func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlit
 		return sqlite.Open(ctx, path, sqlite.Options{Workspace: where.workspace, Now: a.Now})
 	}
 	store, err := open()
-	if damaged := err; show != nil && errors.Is(err, sqlite.ErrNotDatabase) && !errors.Is(err, sqlite.ErrForeign) {
-		if _, runs := flower.Running(where.runDir); runs {
+	if show != nil && errors.Is(err, sqlite.ErrNotDatabase) && !errors.Is(err, sqlite.ErrForeign) {
+		if _, busy := flower.Busy(where.runDir); busy {
 			return nil, unusableStore(err)
 		}
-		kept, err := sqlite.PutAside(ctx, path, a.Now())
-		if err != nil {
+		if err := a.putStoreAside(ctx, path, err, show); err != nil {
 			return nil, err
 		}
-		if store, err = open(); err != nil {
-			return nil, unusableStore(err)
-		}
-		if strings.HasPrefix(kept, path+"-") { // only what lay beside it
-			show.Event(flower.NotContinued{Reason: flower.Unreadable, Detail: filepath.Base(kept), Kept: kept})
-			return store, nil
-		}
-		show.storeLost(errors.Unwrap(damaged), kept)
-		return store, nil
+		store, err = open()
 	}
 	if err != nil {
 		return nil, unusableStore(err)
@@ -148,4 +189,19 @@ func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlit
 		show.storeCopied(copied)
 	}
 	return store, nil
+}
+
+// putStoreAside makes room for a new store, and says so at once: whatever comes next, the old one is not there any more.
+func (a *app) putStoreAside(ctx context.Context, path string, damaged error, show *printer) error {
+	there := disk.Exists(path)
+	kept, err := sqlite.PutAside(ctx, path, a.Now())
+	if err != nil {
+		return err
+	}
+	if there && strings.HasPrefix(kept, path+"-") { // only what lay beside it
+		show.Event(flower.NotContinued{Reason: flower.Unreadable, Detail: filepath.Base(kept), Kept: kept})
+		return nil
+	}
+	show.storeLost(errors.Unwrap(damaged), kept)
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"flower"
+	"flower/agent"
 	"flower/internal/config"
 	"flower/internal/text"
 )
@@ -124,6 +125,7 @@ type goRun struct {
 	input    *input
 	heard    bool              // the person was asked for a line
 	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
+	note     agent.Note        // the same, as it stands there
 	print    *printer
 }
 
