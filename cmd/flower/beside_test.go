@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"flower"
+	"flower/agent"
+	"flower/internal/cli"
+	"flower/internal/disk"
 	"flower/modeltest"
+	"flower/sqlite"
 )
 
 // beside is a directory in which several flowers are started.
@@ -344,6 +350,97 @@ func TestManyStarts(t *testing.T) {
 	}
 	if !strings.Contains(string(b.file("runs/lineage.json")), `"woke": 1`) {
 		t.Errorf("lineage: %s", b.file("runs/lineage.json"))
+	}
+}
+
+// TestHandedOverToWhom: words go only into the inbox of a flower that says that it works here, through a workflow.
+func TestHandedOverToWhom(t *testing.T) {
+	s := newSite(t)
+	for _, test := range []struct {
+		name, fields string
+		code         int
+		says         string
+	}{
+		{"flower", `"run":"x","workspace":%q`, 0, `^\+ delivered to the inbox`},
+		{"adopt", `"run":"","workspace":%q`, 6, `^flower: another flower is running`},
+		{"nowhere", `"run":"x","other":%q`, 6, `^flower: another flower is running`},
+	} {
+		s.sub(test.name, func(s *site) {
+			s.restore()
+			path := filepath.Join(s.dir, "runs", "flower.lock")
+			lease, err := disk.TakeLease(path, s.owner(fmt.Sprintf(test.fields, s.dir)))
+			s.must(err)
+			defer func() { s.must(lease.Release()) }()
+			code, out := s.run("louder")
+			if code != test.code || !regexp.MustCompile(test.says).MatchString(out) {
+				s.Errorf("exit code %d, want %d\n%s", code, test.code, out)
+			}
+			if notes := s.pending(); (len(notes) == 1) != (code == 0) {
+				s.Errorf("in the inbox: %v", notes)
+			}
+		})
+	}
+}
+
+// pending are the remarks that wait.
+func (s *site) pending() []agent.Note {
+	s.Helper()
+	store, err := sqlite.Open(s.Context(), filepath.Join(s.dir, "runs", "sessions.db"), sqlite.Options{Workspace: s.dir})
+	s.must(err)
+	notes, err := store.PendingNotes(s.Context(), flower.ProjectKey(s.dir))
+	s.must(err, store.Close())
+	return notes
+}
+
+// TestHandedOverToTheDead: the other flower ends when it has been told something, and has not taken it. Whoever has said
+// it does it instead, and it is heard once: as the request where there are no requirements, else as a remark.
+func TestHandedOverToTheDead(t *testing.T) {
+	for name, brief := range map[string]bool{"no requirements": false, "requirements": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			runs := filepath.Join(s.dir, "runs")
+			heard := 0
+			if !brief {
+				s.must(os.RemoveAll(filepath.Join(s.dir, ".flower")), os.RemoveAll(runs), os.Mkdir(runs, 0o700))
+			}
+			server := modeltest.Start(t, modeltest.Options{BindThinking: true, Player: modeltest.Script{
+				{Role: modeltest.Clarifier, Play: modeltest.Say(settled)},
+				{Role: modeltest.GoalSetter, Play: modeltest.Say(goalOfBell)},
+				{Role: modeltest.Judge, Play: modeltest.Say(verdictOnBell)},
+				{Role: modeltest.Coordinator, Play: modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+					last := r.Messages[len(r.Messages)-1]
+					for _, block := range last.Content {
+						heard += strings.Count(block.PlainText(), "ring it louder")
+					}
+					return modeltest.Say("It rings.")
+				})},
+			}})
+			s.env = []string{"HOME=" + s.root, "NO_PROXY=127.0.0.1", "ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=" + server.Key}
+			lease, err := disk.TakeLease(filepath.Join(runs, "flower.lock"), s.owner(fmt.Sprintf(`"run":"x","workspace":%q`, s.dir)))
+			s.must(err)
+			end := sync.OnceFunc(func() { s.must(lease.Release()) })
+			var out bytes.Buffer
+			code := cli.Main([]string{"--lang", "en", "--timeout", "0", "ring it louder"}, s.env,
+				cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &out},
+				cli.Options{Dir: s.dir, Signals: make(chan os.Signal), Now: func() time.Time { end(); return time.Now() }})
+			if code != 0 || strings.Contains(out.String(), "delivered") {
+				t.Errorf("exit code %d\n%s", code, &out)
+			}
+			want := 0 // it was the clarifier's
+			if brief {
+				want = 1
+			}
+			if heard != want || len(s.pending()) > 0 {
+				t.Errorf("heard %d times, want %d, pending: %v\n%s", heard, want, s.pending(), &out)
+			}
+			db, err := sql.Open("sqlite", filepath.Join(runs, "sessions.db"))
+			s.must(err)
+			var notes int
+			s.must(db.QueryRow(`SELECT count(*) FROM flower_inbox`).Scan(&notes), db.Close())
+			if notes != 1 {
+				t.Errorf("%d remarks were ever in the inbox: it was not handed over, or twice", notes)
+			}
+		})
 	}
 }
 

@@ -3,11 +3,14 @@ package main_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +19,8 @@ import (
 
 	"flower/agent"
 	"flower/internal/cli"
+	"flower/internal/disk"
+	"flower/internal/failpoint"
 	"flower/modeltest"
 
 	_ "modernc.org/sqlite" // for changes behind flower's back
@@ -392,6 +397,66 @@ func (s *site) sql(path, statements string) {
 	s.must(err)
 	_, err = db.Exec(statements)
 	s.must(err, db.Close())
+}
+
+// TestDamagedStoreInUse: a damaged store stays where it is while a flower is at work, if only in a session.
+func TestDamagedStoreInUse(t *testing.T) {
+	s := newSite(t)
+	for _, name := range []string{"flower.lock", "leases/one.lock"} {
+		s.sub(name, func(s *site) {
+			s.restore()
+			runs := filepath.Join(s.dir, "runs")
+			damaged := []byte("no store")
+			s.must(os.WriteFile(filepath.Join(runs, "sessions.db"), damaged, 0o600), os.MkdirAll(filepath.Join(runs, "leases"), 0o700))
+			lease, err := disk.TakeLease(filepath.Join(runs, filepath.FromSlash(name)), s.owner(`"run":"x"`))
+			s.must(err)
+			code, out := s.run("once", "hello")
+			if s.says(out, `flower: .*not a sessions database.*`); code != 2 {
+				s.Errorf("exit code %d\n%s", code, out)
+			}
+			if got, err := os.ReadFile(filepath.Join(runs, "sessions.db")); err != nil || !bytes.Equal(got, damaged) {
+				s.Errorf("it was put aside: %q, %v", got, err)
+			}
+			s.must(lease.Release())
+			code, out = s.run("once", "hello")
+			if s.says(out, newStore); code != 0 {
+				s.Errorf("afterwards: exit code %d\n%s", code, out)
+			}
+		})
+	}
+}
+
+// owner is what a lease says of its holder, this process.
+func (s *site) owner(fields string) []byte {
+	host, err := os.Hostname()
+	s.must(err)
+	return fmt.Appendf(nil, `{"pid":%d,"host":%q,"started_at":1767323045.5,%s}`, os.Getpid(), host, fields)
+}
+
+// TestKillWhilePuttingAside: a process that is killed while it puts a store aside loses nothing of it.
+func TestKillWhilePuttingAside(t *testing.T) {
+	s := newSite(t)
+	s.restore()
+	path, log := filepath.Join(s.dir, "runs", "sessions.db"), []byte("what is not in the database yet")
+	s.must(os.WriteFile(path, []byte("no store"), 0o600), os.WriteFile(path+"-wal", log, 0o600))
+	cmd := exec.Command(buildFailing(t), "--timeout", "0")
+	cmd.Dir, cmd.Env = s.dir, append(slices.Clone(s.env), failpoint.Env+"=aside.inside:1")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		t.Fatalf("not killed: %v\n%s", err, out)
+	}
+	code, said := s.run("--timeout", "0")
+	s.says(said, `! starting with a new store: .*it is missing, and its log is not\); it is kept as runs/sessions\.db-wal\.bad-\d{8}-\d{6}`)
+	if code != 0 {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	s.keeps(log)
+	s.keeps([]byte("no store"))
+	code, said = s.run("--timeout", "0")
+	if s.says(said, ""); code != 0 {
+		t.Errorf("the second time: exit code %d\n%s", code, said)
+	}
 }
 
 // TestLineageIDs: ids that are unknown, empty, foreign or none.
