@@ -142,13 +142,14 @@ func Hold(runDir, session string) (release func(), err error) {
 	host, _ := os.Hostname() // "" says as much
 	lease, err := takeLease(filepath.Join(runDir, leasesDir, leaseName(session)), session, Owner{PID: os.Getpid(), Host: host, Started: time.Now()})
 	var busy *InUse
-	switch {
-	case errors.As(err, &busy) || exhausted(err):
+	if errors.As(err, &busy) || exhausted(err) {
 		return nil, err
-	case err != nil:
-		return func() {}, nil
 	}
-	return func() { _ = lease.Release() }, nil // it is free in any case
+	return func() {
+		if lease != nil {
+			_ = lease.Release() // it is free in any case
+		}
+	}, nil
 }
 
 // Whoever has just taken a lease needs a moment to say who it is.
