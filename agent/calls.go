@@ -69,24 +69,24 @@ func (c *conversation) bind() ([]ToolSpec, error) {
 	return specs, nil
 }
 
-// badInput is the one member of the input of a call that was no JSON object; its value is what the model wrote. The API
-// takes nothing else when the call is sent back, and an empty object would pass for a call without arguments. A client
+// BadInputKey is the one member of the input of a call that was no JSON object; its value is what the model wrote. The
+// API takes nothing else when the call is sent back, and an empty object would pass for a call without arguments. A Model
 // that cannot read an input hands it over in the same form.
-const badInput = "unreadable_json"
+const BadInputKey = "unreadable_json"
 
 // unreadable is the input that stands for one that is no JSON object.
 func unreadable(input json.RawMessage) json.RawMessage {
-	raw, _ := json.Marshal(map[string]string{badInput: inputText(input)}) // strings always encode
+	raw, _ := json.Marshal(map[string]string{BadInputKey: inputText(input)}) // strings always encode
 	return raw
 }
 
 // unread is what the model wrote if the input stands for one that could not be read.
 func unread(input json.RawMessage) (written string, is bool) {
 	var v map[string]json.RawMessage
-	if !bytes.Contains(input, []byte(badInput)) || json.Unmarshal(input, &v) != nil || len(v) != 1 {
+	if !bytes.Contains(input, []byte(BadInputKey)) || json.Unmarshal(input, &v) != nil || len(v) != 1 {
 		return "", false
 	}
-	return written, json.Unmarshal(v[badInput], &written) == nil
+	return written, json.Unmarshal(v[BadInputKey], &written) == nil
 }
 
 // outcome is how one call ended; err ends the run.
@@ -165,36 +165,14 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 	return nil
 }
 
-// tell adds results to what the model is told, in call order and before anything else in their message. After a load
-// that message may already hold results of other calls of the same answer.
+// tell adds results to what the model is told. transcript.Append puts them in call order and before anything else in
+// their message, which after a load may already hold results of other calls of the same answer.
 func (c *conversation) tell(calls []transcript.Block, results []ToolResult) {
-	if len(calls) == 0 {
-		return
-	}
-	byCall := make(map[string]transcript.Block)
+	blocks := make([]transcript.Block, len(calls))
 	for i, call := range calls {
-		byCall[call.ID] = resultBlock(call, results[i])
+		blocks[i] = resultBlock(call, results[i])
 	}
-	last := len(c.messages) - 1
-	var rest []transcript.Block
-	if c.messages[last].Role == transcript.RoleUser {
-		for _, b := range c.messages[last].Content {
-			if b.Type == transcript.TypeToolResult {
-				byCall[b.ToolUseID] = b
-			} else {
-				rest = append(rest, b)
-			}
-		}
-		c.messages = c.messages[:last:last]
-		last--
-	}
-	var blocks []transcript.Block
-	for _, call := range c.messages[last].ToolUses() {
-		if b, ok := byCall[call.ID]; ok {
-			blocks = append(blocks, b)
-		}
-	}
-	c.messages = append(c.messages, transcript.Message{Role: transcript.RoleUser, Content: append(blocks, rest...)})
+	c.messages = transcript.Append(c.messages, transcript.Message{Role: transcript.RoleUser, Content: blocks})
 }
 
 // perform runs one call and says how it ended.

@@ -120,13 +120,13 @@ func (r *Room) Keep(ctx context.Context, write func() error) error {
 // look finds out whether there is room, and tells of a change. waits is added to the number of writes that wait; err is
 // what such a write said.
 func (r *Room) look(err error, waits int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept += waits
-	free, unknown := r.opts.Free()
+	free, unknown := r.opts.Free() // not under the lock: a disk that hangs holds up whoever asks it, not all
 	if unknown != nil {
 		free = -1
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept += waits
 	room := r.kept == 0 && (free < 0 || free >= r.opts.Need)
 	began := !room && !r.full && waits >= 0               // a write that is over says nothing new of a full disk
 	ended := room && r.full && (waits >= 0 || err == nil) // nor of room, if it was given up

@@ -11,12 +11,7 @@ import (
 	"flower/transcript"
 )
 
-// BadInputKey is the one member of the input of a call whose JSON could not be read; its value is the beginning of what
-// the model wrote. The API takes nothing but an object when the call is sent back, and an empty one would pass for a
-// call without arguments. A tool's schema refuses it if it requires a member or allows no others.
-const BadInputKey = "unreadable_json"
-
-const maxBadInput = 2000 // bytes of it: enough for the model to see its mistake
+const maxBadInput = 2000 // bytes kept of an input that cannot be read: enough for the model to see its mistake
 
 // protocolError is an answer that breaks the rules of the stream. Trying again may give a whole one.
 type protocolError string
@@ -375,7 +370,7 @@ func (p *part) call() json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	text := string(input[:min(len(input), maxBadInput)])
-	return json.RawMessage(`{"` + BadInputKey + `":` + string(quote(strings.ToValidUTF8(text, ""))) + `}`)
+	return json.RawMessage(`{"` + agent.BadInputKey + `":` + string(quote(strings.ToValidUTF8(text, ""))) + `}`)
 }
 
 func (p *part) member(name string) string {

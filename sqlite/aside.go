@@ -180,7 +180,7 @@ func copyBefore(ctx context.Context, path, what string, now time.Time) (kept str
 	if err := os.Rename(part, kept); err != nil {
 		return "", err
 	}
-	return kept, syncDir(filepath.Dir(path))
+	return kept, disk.SyncDir(filepath.Dir(path))
 }
 
 // keepOld copies a database that is about to get another schema, unless there is such a copy: a process that died between

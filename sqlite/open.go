@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"flower/internal/disk"
 
@@ -66,23 +65,7 @@ func prepareFile(path string) error {
 	if err := errors.Join(f.Chmod(disk.PrivateMode), f.Close()); err != nil {
 		return err
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes the name of a new file durable; SQLite does so only for the files it makes itself.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // writable but not readable: nothing more can be promised
-	}
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
-		err = nil // this file system has no such thing
-	}
-	return errors.Join(err, d.Close())
+	return disk.SyncDir(dir)
 }
 
 // sharedColumns are the columns that the shared tables must have, if they are there.

@@ -90,15 +90,15 @@ func makeDir(path string, mode fs.FileMode) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	for _, dir := range holders {
-		if err := syncDir(dir); err != nil {
+		if err := SyncDir(dir); err != nil {
 			return fmt.Errorf("make directory %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// syncDir makes renames and new names in dir durable.
-func syncDir(dir string) error {
+// SyncDir makes renames and new names in dir durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // writable but not readable: nothing more can be promised

@@ -33,7 +33,7 @@ func Quarantine(path string, now time.Time) (kept string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("move aside: %w", err)
 	}
-	return kept, syncDir(filepath.Dir(path))
+	return kept, SyncDir(filepath.Dir(path))
 }
 
 // Move is one rename of a [MoveAll].
@@ -93,7 +93,7 @@ func syncMoves(moves []Move) error {
 				continue
 			}
 			seen[dir] = true
-			if err := syncDir(dir); err != nil {
+			if err := SyncDir(dir); err != nil {
 				return fmt.Errorf("sync moved files: %w", err)
 			}
 		}

@@ -54,7 +54,7 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	reach(target, "after")
-	return syncDir(filepath.Dir(target))
+	return SyncDir(filepath.Dir(target))
 }
 
 // reach is a fail point of a file that is written or taken: its name and when.
