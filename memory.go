@@ -281,7 +281,7 @@ func clonePrefix(p agent.Prefix) agent.Prefix {
 		t.InputSchema = bytes.Clone(t.InputSchema)
 		tools = append(tools, t)
 	}
-	return agent.Prefix{System: p.System, Tools: tools}
+	return agent.Prefix{System: p.System, Tools: tools, Definition: p.Definition}
 }
 
 func samePrefix(a, b agent.Prefix) bool {

@@ -66,6 +66,8 @@ type Log interface {
 type Prefix struct {
 	System string     `json:"system"`
 	Tools  []ToolSpec `json:"tools"`
+	// Definition is the Spec.Fingerprint of the agent that began the session; empty if that is not known.
+	Definition string `json:"definition,omitempty"`
 }
 
 // Spec defines an agent: what it is told, what it may use, how far it may go.
@@ -73,6 +75,9 @@ type Spec struct {
 	Name         string // "worker"; also the subagent_type by which a parent starts it
 	Description  string // one sentence for the model that may start it
 	Instructions string // the system prompt
+	// Edition names what Instructions say independently of their wording and language: sessions of an older wording go
+	// on as long as it stays the same. Empty: every change of Instructions is another role.
+	Edition string
 
 	// Tools is the exclusive list of tools offered; a name the Toolbox does not know is an error at start.
 	Tools []string
@@ -120,6 +125,19 @@ type Request struct {
 	// Inbox is asked at every turn boundary for what the person said meanwhile; nil never says anything. Each note's
 	// entry gets the note's ID as its uuid.
 	Inbox Inbox
+
+	// Line is the context of the main thread, in tokens, at which the run ends with *LineError: before the next request,
+	// when the calls of the last answer have their results. An answer that ends the run counts as its end. 0 is none.
+	Line int
+	// Same makes a session whose stored prefix is not what Spec would begin one with now (another role, other tools) end
+	// with *ChangedError before anything is stored. By default it goes on with the prefix it has.
+	Same bool
+	// Closing asks for a last word in a session that is about to be left: calls are refused, and neither Line nor limits
+	// nor the meter's budget stop it.
+	Closing bool
+	// Shrink moves every text result that can be moved into files when the session is loaded, for one that does not fit its
+	// window as it is. It needs Options.Spill.
+	Shrink bool
 
 	// Meter is shared by everything that spends the same money; its limit stops this run too. Nil is a new one without a limit.
 	Meter *Meter

@@ -181,6 +181,12 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	switch {
 	case !fresh && c.abandon:
 		return outcome{result: ErrorResult(interrupted)}
+	case c.closing && fresh:
+		return outcome{result: ErrorResult(closingRefusal)}
+	case c.closing && !c.untouched(call):
+		return outcome{result: ErrorResult(unknownOutcome)}
+	case c.closing:
+		return outcome{result: ErrorResult(neverBegan)}
 	case !fresh && !tool.Again && (known || c.offers(call.Name)) && !c.untouched(call):
 		return outcome{result: ErrorResult(unknownOutcome)}
 	case !fresh && !known && c.offers(call.Name):

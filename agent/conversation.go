@@ -25,6 +25,10 @@ type conversation struct {
 	top     *Meter // of the whole run
 	abandon bool
 	ready   func() // nil once it was called
+	line    int    // as in Request
+	same    bool
+	closing bool
+	shrink  bool
 
 	prefix   Prefix
 	tools    map[string]boundTool
@@ -95,7 +99,9 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 	entries, damaged := transcript.ParseHistory(lines)
 	c.result.Resumed = len(entries) > 0
 	agentID := c.path
-	p := transcript.Prepare(entries, transcript.Options{Trim: c.engine.opts.Trim, AgentID: agentID, KeepOpenCalls: true})
+	p := transcript.Prepare(entries, transcript.Options{
+		Trim: c.engine.opts.Trim, TrimAll: c.shrink && c.engine.opts.Spill != nil, AgentID: agentID, KeepOpenCalls: true,
+	})
 	p.Report.Damaged += damaged
 	for _, s := range p.Spills {
 		if err := c.engine.opts.Room.Keep(ctx, func() error { return c.engine.opts.Spill(s) }); err != nil {
@@ -132,8 +138,14 @@ func (c *conversation) loadPrefix(ctx context.Context, tools []ToolSpec) error {
 	if err != nil {
 		return fmt.Errorf("load prefix of session %s: %w", c.key.Session, err)
 	}
+	own := Prefix{System: c.spec.Instructions, Tools: tools, Definition: c.spec.Fingerprint()}
+	if ok && c.same {
+		if err := prefix.changes(own); err != nil {
+			return err
+		}
+	}
 	if !ok {
-		prefix = Prefix{System: c.spec.Instructions, Tools: tools}
+		prefix = own
 		if err := c.engine.opts.Room.Keep(ctx, func() error { return log.SetPrefix(ctx, c.key, prefix) }); err != nil {
 			return fmt.Errorf("store prefix of session %s: %w", c.key.Session, err)
 		}
@@ -160,7 +172,7 @@ func (c *conversation) loop(ctx context.Context) error {
 	continued := 0
 	silent := false // the last answer said nothing that could be sent back
 	for {
-		said, err := c.deliver(ctx)
+		said, waiting, err := c.hear(ctx)
 		if err != nil {
 			return err
 		}
@@ -169,9 +181,12 @@ func (c *conversation) loop(ctx context.Context) error {
 		}
 		if silent && !said || c.spokeLast() {
 			done, err := c.afterAnswer(ctx)
-			if done || err != nil {
+			if done && !waiting || err != nil {
 				return err
 			}
+		}
+		if c.full() {
+			return &LineError{Context: c.result.Context, Line: c.line}
 		}
 		resp, err := c.ask(ctx)
 		if err != nil {
@@ -269,7 +284,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	c.messages = transcript.Append(c.messages, resp.Message)
 	_, total, _ := c.top.Spent()
 	c.emit(Answered{
-		Path: c.path, Message: resp.Message, Turn: c.result.Turns,
+		Path: c.path, Message: resp.Message, Asked: req.Model, Turn: c.result.Turns,
 		CostUSD: resp.CostUSD, Unpriced: resp.Unpriced, Total: total,
 	})
 	return resp, nil
@@ -341,6 +356,20 @@ func (c *conversation) refuse(ctx context.Context, calls []transcript.Block) err
 	}
 	c.tell(calls, results)
 	return nil
+}
+
+// hear hands over what the person said meanwhile. In a session that is about to be left it stays where it is, for the one
+// that follows, and waiting says that there is something.
+func (c *conversation) hear(ctx context.Context) (said, waiting bool, err error) {
+	if !c.full() || c.inbox == nil {
+		said, err = c.deliver(ctx)
+		return said, false, err
+	}
+	notes, err := c.inbox.Take(ctx)
+	if err != nil {
+		return false, false, fmt.Errorf("read inbox: %w", err)
+	}
+	return false, len(notes) > 0, nil
 }
 
 // deliver hands over what the person said meanwhile; said is false if that was nothing.
@@ -416,6 +445,12 @@ func (e *storeError) Error() string {
 func (e *storeError) Unwrap() error { return e.err }
 
 func (c *conversation) checkLimits() error {
+	if c.closing {
+		if c.result.Turns >= closingTurns {
+			return &LimitError{Turns: closingTurns, meter: c.meter}
+		}
+		return nil
+	}
 	if n := c.spec.Limits.Turns; n > 0 && c.result.Turns >= n {
 		return &LimitError{Turns: n, meter: c.meter}
 	}

@@ -85,7 +85,7 @@ func New(opts Options) (*Engine, error) {
 
 // Run runs an agent in a session and yields what happens, Finished last; a run that failed then yields its error.
 // Breaking the loop, or cancelling ctx, stops the model and the tools, commits the results there are, and returns when
-// everything has stopped. Errors: *ModelError, *LimitError, *RefusalError, ctx's cause, or a failure of the log.
+// everything has stopped. Errors: *ModelError, *LimitError, *LineError, *ChangedError, *RefusalError, ctx's cause, or a failure of the log.
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -118,6 +118,7 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	c := &conversation{
 		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox,
 		meter: req.Meter.Child(req.Spec.Limits.CostUSD), abandon: req.Abandon, ready: req.Ready,
+		line: req.Line, same: req.Same, closing: req.Closing, shrink: req.Shrink,
 	}
 	c.top = c.meter
 	_, err := c.run(ctx, req.Prompt, req.PromptID, "")

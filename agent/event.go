@@ -31,7 +31,8 @@ type Progress struct {
 type Answered struct {
 	Path     string
 	Message  transcript.Message
-	Turn     int // from 1
+	Asked    string // the model that was asked; Message.Model is the one that answered
+	Turn     int    // from 1
 	CostUSD  float64
 	Unpriced bool
 	Total    float64 // cost of the run so far, subagents included

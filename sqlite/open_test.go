@@ -71,7 +71,7 @@ func TestSharedSchema(t *testing.T) {
 		`SELECT name || "unique" || partial FROM pragma_index_list('entries') WHERE origin = 'c'`:                             "entries_uid11",
 		`SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema
 			WHERE type = 'table' AND name NOT LIKE 'flower\_%' ESCAPE '\' ORDER BY name)`: "entries,meta,summaries",
-		`SELECT group_concat(version || name) FROM flower_schema`: "10001_shared.sql,20002_own.sql,30003_calls.sql",
+		`SELECT group_concat(version || name) FROM flower_schema`: "10001_shared.sql,20002_own.sql,30003_calls.sql,40004_definition.sql",
 	} {
 		var got string
 		noErr(t, s.reader.QueryRow(query).Scan(&got))

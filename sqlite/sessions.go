@@ -22,7 +22,7 @@ func (s *Store) Prefix(ctx context.Context, key agent.Key) (agent.Prefix, bool, 
 	var p agent.Prefix
 	var tools []byte
 	err := retry(ctx, func() error {
-		return s.stmts.prefix.QueryRowContext(ctx, key.String()).Scan(&p.System, &tools)
+		return s.stmts.prefix.QueryRowContext(ctx, key.String()).Scan(&p.System, &tools, &p.Definition)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return agent.Prefix{}, false, nil
@@ -74,9 +74,10 @@ func (s *Store) setPrefix(ctx context.Context, key agent.Key, p agent.Prefix) er
 			workspace = ""
 		}
 		_, err = tx.ExecContext(ctx, `
-			INSERT INTO flower_sessions (store_key, workspace, system, tools, created) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (store_key) DO UPDATE SET system = excluded.system, tools = excluded.tools`,
-			key.String(), workspace, p.System, tools, s.now().UnixMilli())
+			INSERT INTO flower_sessions (store_key, workspace, system, tools, definition, created) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (store_key) DO UPDATE
+			SET system = excluded.system, tools = excluded.tools, definition = excluded.definition`,
+			key.String(), workspace, p.System, tools, p.Definition, s.now().UnixMilli())
 		return err
 	})
 }
@@ -222,8 +223,8 @@ func (s *Store) fork(ctx context.Context, tx *sql.Tx, from, to string) error {
 		INSERT INTO meta (store_key, mtime, next_seq)
 		SELECT store_key, ?3, max(seq) + 1 FROM entries
 		WHERE store_key = ?2 OR store_key > ?2 || '/' AND store_key < ?2 || '0' GROUP BY store_key`, `
-		INSERT INTO flower_sessions (store_key, workspace, system, tools, created)
-		SELECT ?2 || substr(store_key, length(?1) + 1), ?4, system, tools, ?3 FROM flower_sessions WHERE ` + family, `
+		INSERT INTO flower_sessions (store_key, workspace, system, tools, definition, created)
+		SELECT ?2 || substr(store_key, length(?1) + 1), ?4, system, tools, definition, ?3 FROM flower_sessions WHERE ` + family, `
 		INSERT INTO flower_calls (store_key, call_id, input, started, finished)
 		SELECT ?2 || substr(store_key, length(?1) + 1), call_id, input, started, finished FROM flower_calls WHERE finished IS NOT NULL AND ` + family, `
 		INSERT INTO flower_sessions (store_key, workspace, created)

@@ -52,7 +52,7 @@ func (s *statements) prepare(ctx context.Context, writer, reader *sql.DB) error 
 		{&s.load, reader, `SELECT payload FROM entries WHERE store_key = ? ORDER BY seq`},
 		{&s.tail, reader, `SELECT payload FROM entries WHERE store_key = ? ORDER BY seq DESC LIMIT ?`},
 		{&s.has, reader, `SELECT EXISTS (SELECT 1 FROM entries WHERE store_key = ?1) AND NOT ` + hidden},
-		{&s.prefix, reader, `SELECT system, tools FROM flower_sessions WHERE store_key = ? AND system IS NOT NULL`},
+		{&s.prefix, reader, `SELECT system, tools, definition FROM flower_sessions WHERE store_key = ? AND system IS NOT NULL`},
 	} {
 		stmt, err := p.db.PrepareContext(ctx, p.text)
 		if err != nil {

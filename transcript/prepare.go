@@ -4,6 +4,8 @@ package transcript
 type Options struct {
 	// Trim replaces old, big text results by pointers to files. Off by default.
 	Trim bool
+	// TrimAll trims the newest ones as well, whatever Trim says: for a history that does not fit its window.
+	TrimAll bool
 	// AgentID selects the conversation: "" is the main thread, otherwise that subagent's entries.
 	AgentID string
 	// KeepOpenCalls leaves the calls of a last assistant message that have no result as they are and reports them
@@ -61,8 +63,11 @@ func Prepare(entries []Entry, opts Options) Prepared {
 	h := newHistory(entries, opts)
 	h.expire()
 	var spills []Spill
-	if opts.Trim {
-		spills = h.trim()
+	switch {
+	case opts.TrimAll:
+		spills = h.trim(0)
+	case opts.Trim:
+		spills = h.trim(trimKeep)
 	}
 	h.prune()
 	h.heal(opts.KeepOpenCalls)

@@ -12,9 +12,9 @@ const (
 	trimKeep = 20
 )
 
-// trim replaces old, big text results by pointers and returns the texts, each once. What holds an image or a document
-// stays.
-func (h *history) trim() []Spill {
+// trim replaces big text results but for the newest keep of them by pointers and returns the texts, each once. What holds
+// an image or a document stays.
+func (h *history) trim(keep int) []Spill {
 	var big []*piece
 	for _, r := range h.results {
 		if r.editable() && onlyText(r.Block) && utf8.RuneCountInString(r.PlainText()) >= trimMin {
@@ -23,7 +23,7 @@ func (h *history) trim() []Spill {
 	}
 	var spills []Spill
 	seen := map[string]bool{}
-	for _, r := range big[:max(0, len(big)-trimKeep)] {
+	for _, r := range big[:max(0, len(big)-keep)] {
 		text := r.PlainText()
 		name := spillName(text)
 		if !seen[name] {

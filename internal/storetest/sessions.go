@@ -89,7 +89,7 @@ func testPrefix(t *testing.T, b Backend, s flower.Store) {
 			{Name: "Read", Description: "reads a <file>", InputSchema: json.RawMessage("{ \"type\" : \"object\",\n\"b\":1,\"a\":1.0 }")},
 			{Name: "Bare"},
 		}},
-		main.Sub("1"): {System: "sub"},
+		main.Sub("1"): {System: "sub", Definition: "0123456789abcdef"},
 		main.Sub("2"): {},
 	}
 	for key, p := range prefixes {
