@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +31,36 @@ func BenchmarkAppend(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
+
+// BenchmarkAppendTogether is BenchmarkAppend with several sessions that are written at the same time, as parallel
+// subagents do, and reports how many entries a second that makes and how many commits an entry. Every commit is one fsync.
+func BenchmarkAppendTogether(b *testing.B) {
+	for _, writers := range []int{1, 4, 16} {
+		b.Run(strconv.Itoa(writers), func(b *testing.B) {
+			s, path := openNew(b)
+			_, err := s.writer.Exec("PRAGMA wal_autocheckpoint=0") // the log keeps what is to be counted
+			noErr(b, err)
+			text := strings.Repeat("x", 2000)
+			before, count := commits(b, path), atomic.Int64{}
+			var wait sync.WaitGroup
+			b.ResetTimer()
+			for w := range writers {
+				key := agent.Key{Project: "p", Session: "s", SubPath: fmt.Sprint("subagents/agent-", w)}
+				wait.Go(func() {
+					for n := count.Add(1); n <= int64(b.N); n = count.Add(1) {
+						if err := s.Append(context.Background(), key, storetest.Entry(strconv.FormatInt(n, 10), text)); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+			b.ReportMetric(float64(commits(b, path)-before)/float64(b.N), "commits/entry")
+		})
+	}
 }
 
 func fill(b *testing.B, s *Store, key agent.Key, n int) {

@@ -142,6 +142,46 @@ func untilRefused(ctx context.Context, s *Store, write func(context.Context, *St
 	return math.MaxInt, nil
 }
 
+// TestNoRoomTogether: of writes that are committed together on an almost full disk those that fit are made, and only the
+// caller of the one that does not is told so.
+func TestNoRoomTogether(t *testing.T) {
+	ctx := context.Background()
+	d := limitedFiles(t)
+	s := openAt(t, d.path, "/w")
+	defer func() { noErr(t, s.Close()) }()
+	noErr(t, s.Append(ctx, shared, storetest.Entry("first", strings.Repeat("x", 100<<10)))) // room in the log for the small ones
+	noErr(t, s.Append(ctx, shared, storetest.Entry("second", "")))
+	_, err := s.writer.Exec("PRAGMA wal_checkpoint(RESTART)")
+	noErr(t, err)
+	crowd := gather(s)
+	big := storetest.Entry("big", strings.Repeat("x", 400<<10))
+	want := []string{"first", "second"}
+	for i := range 4 {
+		e := storetest.Entry(fmt.Sprint("small", i), "")
+		want = append(want, e.UUID)
+		crowd.add(func() {
+			if err := s.Append(ctx, shared, e); err != nil {
+				t.Error(err)
+			}
+		})
+		if i == 1 {
+			crowd.add(func() {
+				if err := s.Append(ctx, shared, big); !errors.Is(err, agent.ErrNoSpace) {
+					t.Errorf("the big one: %v", err)
+				}
+			})
+		}
+	}
+	d.fill(t)
+	crowd.release()
+	d.free(t)
+	noErr(t, s.Append(ctx, shared, big))
+	if got, want := strings.Join(loadIDs(t, s, shared), " "), strings.Join(append(want, "big"), " "); got != want {
+		t.Errorf("stored %s, want %s", got, want)
+	}
+	wantSound(t, s)
+}
+
 // TestOpenWithoutRoom: a store that cannot be opened because the disk is full says so, and opens when there is room.
 func TestOpenWithoutRoom(t *testing.T) {
 	ctx := context.Background()

@@ -5,9 +5,9 @@
 // "flower_". A store key is agent.Key in its stored form, project/session[/subpath].
 //
 // Durability. The file is in WAL mode with synchronous=FULL: a write that returned nil survives a crash of the machine.
-// Every write is one immediate transaction. Within a process writes take turns on one connection; between processes
-// SQLite's lock decides, and a writer that finds it taken tries again at random intervals, because SQLite's own waiting
-// can starve a writer for seconds.
+// Every write is made in an immediate transaction, alone or with others: those that come while one is being committed
+// wait for the disk together (Store.write). Between processes SQLite's lock decides, and a writer that finds it taken
+// tries again at random intervals, because SQLite's own waiting can starve a writer for seconds.
 //
 // Trust. The path is trusted, what is found there is not: anything but a sessions database is refused and left as it
 // is, and stored text is returned as it was found, for the reader to judge. Keys are checked before they are used.
@@ -65,6 +65,7 @@ type Store struct {
 	reader *sql.DB // a pool of connections that cannot write
 	stmts  statements
 
+	queue  queue
 	turn   chan struct{} // holds one element while a write is going on; its holder owns the fields below
 	last   int64         // the latest mtime given, in milliseconds
 	closed bool

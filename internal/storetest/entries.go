@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -165,6 +166,13 @@ func testTail(t *testing.T, _ Backend, s flower.Store) {
 	}
 }
 
+func ids(entries []transcript.Entry) (ids []string) {
+	for _, e := range entries {
+		ids = append(ids, e.UUID)
+	}
+	return ids
+}
+
 func testConcurrent(t *testing.T, _ Backend, s flower.Store) {
 	const writers, each = 8, 10
 	ctx := context.Background()
@@ -200,6 +208,67 @@ func testConcurrent(t *testing.T, _ Backend, s flower.Store) {
 	}
 	if len(stored) != writers*each+1 {
 		t.Errorf("%d entries, want %d", len(stored), writers*each+1)
+	}
+}
+
+// testOutcomes: of writes at the same time each is told how it went itself. One that is refused, and one whose caller has
+// gone, take no other with them and leave nothing.
+func testOutcomes(t *testing.T, _ Backend, s flower.Store) {
+	const writers, each = 12, 8
+	ctx := context.Background()
+	noErr(t, s.SetPrefix(ctx, main, agent.Prefix{System: "the first"}))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	var wait sync.WaitGroup
+	for w := range writers {
+		key := main.Sub(fmt.Sprint(w))
+		wait.Go(func() {
+			for i, e := range Entries("e", each) {
+				call := fmt.Sprintf("call-%d", i)
+				switch w % 4 {
+				case 0:
+					if err := s.SetPrefix(ctx, main, agent.Prefix{System: call}); !errors.Is(err, flower.ErrPrefixDiffers) {
+						t.Errorf("another prefix: %v", err)
+					}
+				case 1:
+					if err := s.Append(gone, key, e); !errors.Is(err, context.Canceled) {
+						t.Errorf("append under a context that has ended: %v", err)
+					}
+				case 2:
+					if err := errors.Join(s.Begin(ctx, key, call), s.SetAnswer(ctx, key.String()+call, call)); err != nil {
+						t.Error(err)
+					}
+				default:
+					if err := s.Append(ctx, key, e); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for w := range writers {
+		key := main.Sub(fmt.Sprint(w))
+		var want []string
+		if w%4 == 3 {
+			want = ids(Entries("e", each))
+		}
+		wantIDs(t, s, key, want...)
+		open, err := s.OpenCalls(ctx, key)
+		noErr(t, err)
+		if begun := w%4 == 2; begun && len(open) != each || !begun && len(open) > 0 {
+			t.Errorf("writer %d: %d calls begun", w, len(open))
+		}
+		for i := range each {
+			call := fmt.Sprintf("call-%d", i)
+			answer, ok, err := s.Answer(ctx, key.String()+call)
+			if noErr(t, err); ok != (w%4 == 2) || ok && answer != call {
+				t.Errorf("writer %d: answer %d is %q, %v", w, i, answer, ok)
+			}
+		}
+	}
+	if p, ok, err := s.Prefix(ctx, main); err != nil || !ok || p.System != "the first" {
+		t.Errorf("prefix %q %v %v", p.System, ok, err)
 	}
 }
 

@@ -53,6 +53,7 @@ func Run(t *testing.T, b Backend) {
 		{"notes", testNotes},
 		{"answers", testAnswers},
 		{"concurrent use", testConcurrent},
+		{"each its own outcome", testOutcomes},
 		{"cancelled", testCancelled},
 		{"closed", testClosed},
 	} {
