@@ -91,6 +91,8 @@ type history struct {
 	units []*unit // those that are kept, in the order they are sent
 	leaf  *node   // the newest one
 	cut   bool    // the beginning is lost: the first message is not the user's
+	first *node   // where the first change of something that was sent before is; nil if there is none
+	same  int     // see Prepared.Same; known when the messages are made
 	open  []*piece
 
 	report Report

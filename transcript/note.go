@@ -17,6 +17,7 @@ const (
 const (
 	spillDir      = ".flower/spill/"
 	pointerPrefix = "[Text moved to " + spillDir
+	lostPrefix    = "[Text too long to be kept: " // where there are no files
 )
 
 func pointer(name string, characters int) string {
@@ -29,7 +30,7 @@ func isNote(text string) bool {
 	case expiredNote, interruptedNote, unknownNote:
 		return true
 	}
-	return strings.HasPrefix(text, pointerPrefix)
+	return strings.HasPrefix(text, pointerPrefix) || strings.HasPrefix(text, lostPrefix)
 }
 
 // UnknownOutcome returns the result of a call that was running when the program ended: nobody knows what it did.

@@ -14,6 +14,14 @@ type Options struct {
 	// are such results, the last of Prepared.Messages is a user message with these alone, and Append brings the missing
 	// ones into it in the order of the calls.
 	KeepOpenCalls bool
+	// MaxText is how many bytes one text of the user's side, or the texts of one result, may have: longer ones become
+	// pointers to files with their beginning. 0 does not limit.
+	MaxText int
+	// MaxRequest is how many bytes Messages may have, by Weigh: above it the oldest of what is large goes, until half of
+	// it is left. 0 does not limit. The API's own limits of images hold in any case.
+	MaxRequest int
+	// NoSpill says that there are no files for MaxText and MaxRequest to move texts to.
+	NoSpill bool
 }
 
 // Spill is a text that Prepare has moved out of the history: the caller writes it before it sends the history.
@@ -33,6 +41,9 @@ type Prepared struct {
 	Spills []Spill
 	// Open are the calls without a result at the end, if Options.KeepOpenCalls is set.
 	Open []Block
+	// Same is how many of Messages, from the first, are certainly as they were sent before: all of them if nothing but
+	// thinking that no longer holds was touched.
+	Same int
 	// Leaf is the uuid of the stored entry that the conversation's next entry hangs on; "" if none stays.
 	Leaf string
 	// Report says what was done.
@@ -49,6 +60,7 @@ type Report struct {
 	Interrupted int
 	Denials     int
 	Thinking    int      // thinking blocks removed behind a change
+	Oversize    int      // results, texts and images that were too large
 	Inserted    []string // ids of calls that got a result
 }
 
@@ -57,8 +69,9 @@ type Report struct {
 //
 // First the conversation is read out of the graph that the entries form. Then, in this order: expire (results of
 // commands whose output is stale by now), trim (big results, if asked for), prune (errors of the API, older denials,
-// interruptions), relink (what hung on a dropped entry) and heal (what the API would refuse). Thinking stays byte for
-// byte up to the first change of something that was sent before, and goes behind it.
+// interruptions), shrink (what is too large to be sent), relink (what hung on a dropped entry) and heal (what the API
+// would refuse). Thinking stays byte for byte up to the first change of something that was sent before, and goes behind
+// it, and where an entry made by ThinkingDropped says that it was refused.
 func Prepare(entries []Entry, opts Options) Prepared {
 	h := newHistory(entries, opts)
 	h.expire()
@@ -70,9 +83,10 @@ func Prepare(entries []Entry, opts Options) Prepared {
 		spills = h.trim(trimKeep)
 	}
 	h.prune()
+	spills = append(spills, h.shrink(opts)...)
 	h.heal(opts.KeepOpenCalls)
 	h.relink() // behind heal, which also drops entries
-	p := Prepared{Entries: h.entries(), Messages: h.messages(), Spills: spills, Leaf: h.leafID()}
+	p := Prepared{Entries: h.entries(), Messages: h.messages(), Spills: spills, Same: h.same, Leaf: h.leafID()}
 	for _, c := range h.open {
 		p.Open = append(p.Open, c.Block)
 	}

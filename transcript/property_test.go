@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -80,7 +82,11 @@ func (s *script) answer(healthy bool) {
 	}
 	var results []Block
 	for _, c := range m.ToolUses() {
-		results = append(results, ToolResult(c.ID, false, Text(s.id("output"))))
+		output := s.id("output")
+		if !healthy && s.chance(10, "large") {
+			output += strings.Repeat(" and more", 2000)
+		}
+		results = append(results, ToolResult(c.ID, false, Text(output)))
 	}
 	if len(results) == 0 {
 		return
@@ -113,6 +119,10 @@ func (s *script) write(healthy bool) {
 		}
 		if !healthy && s.chance(20, "rewind") && len(s.entries) > 0 {
 			s.parent = rapid.SampledFrom(s.entries).Draw(s.T, "to").UUID
+		}
+		if !healthy && s.chance(20, "forget") {
+			e := ThinkingDropped(Stamp{SessionID: "s"}, s.id("note"), s.parent, time.Unix(0, 0), rapid.SampledFrom([]string{"", "none"}).Draw(s.T, "from"))
+			s.entries, s.parent = append(s.entries, e), e.UUID
 		}
 		if !healthy && s.chance(20, "failure") {
 			s.parent = s.add(s.parent, Message{Role: RoleAssistant, ID: s.id("msg"), Model: SyntheticModel, Content: []Block{Text("API Error")}}, func(e *Entry) { e.IsAPIError = true })
@@ -256,6 +266,9 @@ func TestDamagedHistoryIsHealed(t *testing.T) {
 		}
 		want := mustEncode(list)
 		opts := Options{Trim: rapid.Bool().Draw(t, "trim"), KeepOpenCalls: rapid.Bool().Draw(t, "keep open")}
+		if rapid.Bool().Draw(t, "shrink") {
+			opts.MaxText, opts.MaxRequest, opts.NoSpill = 10_000, 50_000, rapid.Bool().Draw(t, "no files")
+		}
 		got := Prepare(list, opts)
 		if string(mustEncode(list)) != string(want) {
 			t.Fatal("Prepare has changed its input")

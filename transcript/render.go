@@ -77,6 +77,15 @@ func (h *history) messages() []Message {
 	if h.cut {
 		say(Message{Role: RoleUser, Content: []Block{Text(lostStartNote)}})
 	}
+	changed := func(role string) { // what comes next, of this role, is not as it was
+		h.same = len(list)
+		if h.same > 0 && list[h.same-1].Role == role {
+			h.same--
+		}
+	}
+	if h.cut {
+		changed(RoleUser)
+	}
 	for _, u := range h.units {
 		m := Message{Role: RoleUser}
 		for _, n := range u.nodes {
@@ -86,11 +95,17 @@ func (h *history) messages() []Message {
 			}
 		}
 		m.Content = live(nil, u.nodes)
+		if !h.cut && h.first != nil && slices.Contains(u.nodes, h.first) {
+			changed(m.Role)
+		}
 		say(m)
 		if u.group == nil {
 			continue
 		}
 		answer := Message{Role: RoleUser}
+		if !h.cut && h.first != nil && slices.Contains(u.results, h.first) {
+			changed(answer.Role)
+		}
 		for _, c := range u.group.calls {
 			if c.live() && c.mate.live() {
 				answer.Content = append(answer.Content, c.mate.Block)
@@ -98,6 +113,9 @@ func (h *history) messages() []Message {
 		}
 		answer.Content = live(answer.Content, u.results)
 		say(answer)
+	}
+	if !h.cut && h.first == nil {
+		h.same = len(list)
 	}
 	return list
 }
