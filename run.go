@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"flower/agent"
 )
 
 // Run works through the steps on rt and returns how it went, also when it failed: the outcome is never nil. Errors:
@@ -155,10 +157,11 @@ func (r *runner) step(ctx context.Context, i int) error {
 }
 
 // stopped says whether the run as a whole was stopped: no later step may start. A session that is another's is not
-// retried: that would be a new one.
+// retried: that would be a new one. When the money of the run is spent, nothing else can be done either.
 func stopped(ctx context.Context, err error) bool {
 	var busy *InUse
-	return ctx.Err() != nil || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLeaseLost) || errors.As(err, &busy)
+	var limit *agent.LimitError
+	return errors.As(err, &limit) && limit.WholeRun() || ctx.Err() != nil || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLeaseLost) || errors.As(err, &busy)
 }
 
 func (r *runner) keep(s *Step, result StepResult) {

@@ -417,6 +417,10 @@ func note(ev agent.Event, row *StepResult) {
 			row.Context = ev.Message.Usage.Context()
 			row.Model = ev.Message.Model
 		}
+	case agent.Wasted:
+		row.CostUSD += ev.CostUSD
+		row.Unpriced = row.Unpriced || ev.Low
+		row.Usage = row.Usage.Add(ev.Usage)
 	case agent.Finished:
 		if ev.Path == "" {
 			row.Text = ev.Result.Text

@@ -135,7 +135,11 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 	results := make([]ToolResult, len(calls))
 	var failed error
 	fail := func(err error) {
-		if failed == nil {
+		var limit *LimitError
+		switch {
+		case failed == nil && errors.As(err, &limit):
+			failed = err // the others come to an end by themselves: what they have asked for is paid for
+		case failed == nil || errors.As(failed, &limit) && !errors.As(err, &limit):
 			failed = err
 			cancel(err)
 		}

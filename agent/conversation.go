@@ -40,6 +40,8 @@ type conversation struct {
 	callIDs  map[string]bool     // of all calls so far
 	journal  map[string]OpenCall // of calls that were open when the session was loaded
 	refusal  string              // what the endpoint said of the last answer, if it was a refusal
+	carried  carried
+	warnings []BudgetLow // not told yet
 	result   Result
 }
 
@@ -72,6 +74,9 @@ func (c *conversation) converse(ctx context.Context, prompt, promptID, title str
 		return err
 	}
 	if prompt != "" && !c.known[promptID] {
+		if err := c.checkLimits(); err != nil { // before the session grows by a prompt that nothing will answer
+			return err
+		}
 		if promptID == "" {
 			promptID = c.engine.opts.NewID()
 		}
@@ -123,8 +128,10 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 			c.result.Context = e.Message.Usage.Context()
 			c.result.StopReason = e.Message.StopReason
 			c.result.Model = e.Message.Model
+			c.carried = carriedOver(e)
 		}
 	}
+	c.carried.loaded(p.Report)
 	c.result.Text = lastText(c.messages, c.result.StopReason)
 	c.markLoaded()
 	return p.Open, p.Report, nil
@@ -250,22 +257,10 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		return nil, err
 	}
 	c.open()
-	o := &c.engine.opts
-	req := &ModelRequest{
-		Model: firstOf(c.spec.Model, o.ModelName), MaxTokens: c.spec.MaxTokens,
-		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: c.marks(),
-		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
-	}
-	if req.MaxTokens == 0 {
-		req.MaxTokens = o.MaxTokens
-	}
-	resp, err := o.Model.Generate(ctx, req, func(d Delta) { c.emit(Progress{Path: c.path, Delta: d}) })
+	resp, err := c.generate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	resp = c.acceptable(resp, req.Model)
-	// Spent is counted before the commit: a failing disk must not hide what the answer cost.
-	c.meter.Add(resp.Message.Usage, resp.CostUSD, resp.Unpriced)
 	before := c.result
 	c.result.Turns++
 	c.result.StopReason = resp.Message.StopReason
@@ -279,14 +274,53 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		c.result.Text = text
 	}
 	if err := c.commit(ctx, c.engine.opts.NewID(), resp.Message, ""); err != nil {
+		c.emit(Wasted{Path: c.path, Usage: resp.Message.Usage, CostUSD: resp.CostUSD, Low: resp.Unpriced})
+		c.warn()
 		return nil, err
 	}
 	c.messages = transcript.Append(c.messages, resp.Message)
 	_, total, _ := c.top.Spent()
 	c.emit(Answered{
-		Path: c.path, Message: resp.Message, Asked: req.Model, Turn: c.result.Turns,
+		Path: c.path, Message: resp.Message, Asked: c.model(), Turn: c.result.Turns,
 		CostUSD: resp.CostUSD, Unpriced: resp.Unpriced, Total: total,
 	})
+	c.tellMoney(resp)
+	return resp, nil
+}
+
+// generate sends one request and counts what it costs, before anything is stored: a failing disk must not hide it.
+func (c *conversation) generate(ctx context.Context) (*Response, error) {
+	o := &c.engine.opts
+	req := &ModelRequest{
+		Model: c.model(), MaxTokens: c.spec.MaxTokens,
+		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: c.marks(),
+		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = o.MaxTokens
+	}
+	held := c.least()
+	if err := c.meter.hold(held); err != nil {
+		return nil, err
+	}
+	var begun *Begun // of an answer that has not come to its end
+	resp, err := o.Model.Generate(ctx, req, func(d Delta) {
+		switch d := d.(type) {
+		case Begun:
+			begun = &d
+		case Retrying:
+			c.waste(begun)
+			begun = nil
+		}
+		c.emit(Progress{Path: c.path, Delta: d})
+	})
+	if err != nil {
+		c.meter.pay(held, transcript.Usage{}, 0, false)
+		c.waste(begun)
+		return nil, err
+	}
+	resp = c.acceptable(resp, req.Model)
+	c.warnings = c.meter.pay(held, resp.Message.Usage, resp.CostUSD, resp.Unpriced)
 	return resp, nil
 }
 
@@ -443,19 +477,6 @@ func (e *storeError) Error() string {
 	return fmt.Sprintf("store entry of session %s: %v", e.session, e.err)
 }
 func (e *storeError) Unwrap() error { return e.err }
-
-func (c *conversation) checkLimits() error {
-	if c.closing {
-		if c.result.Turns >= closingTurns {
-			return &LimitError{Turns: closingTurns, meter: c.meter}
-		}
-		return nil
-	}
-	if n := c.spec.Limits.Turns; n > 0 && c.result.Turns >= n {
-		return &LimitError{Turns: n, meter: c.meter}
-	}
-	return c.meter.check()
-}
 
 // marks are the places behind which the endpoint caches: the end of this request, so that the next one reads it, and
 // the end of the one before, so that a turn with many blocks does not fall out of the endpoint's lookback.

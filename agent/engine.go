@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,7 +33,12 @@ type Options struct {
 
 	ModelName string // model of agents that name none; required unless every agent does
 	MaxTokens int    // of answers of agents that set none; 0 is DefaultMaxTokens
-	Parallel  int    // calls of one answer that run at once; 0 is DefaultParallel
+	// Price is what an answer of a model costs in USD, and false if that is not known. It is needed to tell what a request
+	// will cost at least, and what an answer that broke off has cost. Nil knows no price; a limit then stops a run only after
+	// it is passed.
+	Price func(model string, u transcript.Usage) (usd float64, known bool)
+
+	Parallel int // calls of one answer that run at once; 0 is DefaultParallel
 
 	// Trim moves old, big tool results to files when a session is loaded; it needs Spill. Off by default.
 	Trim bool
@@ -67,6 +71,9 @@ func New(opts Options) (*Engine, error) {
 	}
 	if opts.Parallel == 0 {
 		opts.Parallel = DefaultParallel
+	}
+	if opts.Price == nil {
+		opts.Price = func(string, transcript.Usage) (float64, bool) { return 0, false }
 	}
 	if opts.GitBranch == nil {
 		opts.GitBranch = func() string { return "" }
@@ -117,7 +124,7 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	}
 	c := &conversation{
 		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox,
-		meter: req.Meter.Child(req.Spec.Limits.CostUSD), abandon: req.Abandon, ready: req.Ready,
+		meter: req.Meter.ofAgent(req.Spec, req.Closing), abandon: req.Abandon, ready: req.Ready,
 		line: req.Line, same: req.Same, closing: req.Closing, shrink: req.Shrink,
 	}
 	c.top = c.meter
@@ -142,7 +149,7 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	id := SubagentID(c.key, s.CallID)
 	child := &conversation{
 		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,
-		meter: c.meter.Child(spec.Limits.CostUSD), top: c.top,
+		meter: c.meter.ofAgent(spec, false), top: c.top,
 	}
 	promptID := uuid.NewSHA1(uuid.NameSpaceOID, []byte(child.key.String())).String()
 	result, err := child.run(ctx, s.Prompt, promptID, s.Title)
@@ -192,22 +199,6 @@ func subagentNames(specs []Spec) string {
 		names += s.Name
 	}
 	return names
-}
-
-// LimitError is a run stopped by one of its limits.
-type LimitError struct {
-	Turns   int     // the limit, if turns ran out
-	CostUSD float64 // the limit, if money ran out
-
-	meter *Meter
-}
-
-// Error implements error.
-func (e *LimitError) Error() string {
-	if e.Turns > 0 {
-		return fmt.Sprintf("limit of %d turns reached", e.Turns)
-	}
-	return "budget of $" + strconv.FormatFloat(e.CostUSD, 'f', -1, 64) + " is used up"
 }
 
 // RefusalError is an answer that the model declined to give.

@@ -38,6 +38,31 @@ type Answered struct {
 	Total    float64 // cost of the run so far, subagents included
 }
 
+// BudgetLow says, once for each limit of money, that four fifths of it are spent.
+type BudgetLow struct {
+	Path               string
+	SpentUSD, LimitUSD float64
+	Agent              string // Spec.Name of the agent whose limit it is; "" is the limit of the whole run
+}
+
+// Wasted says that something was paid for that is not part of the session: an answer that broke off or was stopped, or
+// one that could not be stored. It counts in the sums like an answer.
+type Wasted struct {
+	Path    string
+	Usage   transcript.Usage // as far as it is known
+	CostUSD float64
+	Low     bool // it was more than that: the answer has not come to its end, or has no known price
+}
+
+// CacheMissed says that the first request of a resumed session did not find in the endpoint's cache what the last one
+// before had left there. It is said once, with the answer.
+type CacheMissed struct {
+	Path     string
+	Tokens   int           // that had been in the cache and were sent in full again
+	ExtraUSD float64       // what that cost above reading them from the cache; 0 if no price is known
+	Age      time.Duration // since the last answer; caches live for five minutes, or an hour where that is asked for
+}
+
 // ToolStarted says that a call is about to run. Calls that no tool is asked about (unknown tool, bad input) have no
 // events; one that is stopped and can be run again has no ToolFinished.
 type ToolStarted struct {
@@ -73,6 +98,9 @@ type Finished struct {
 func (Started) event()      {}
 func (Progress) event()     {}
 func (Answered) event()     {}
+func (BudgetLow) event()    {}
+func (Wasted) event()       {}
+func (CacheMissed) event()  {}
 func (ToolStarted) event()  {}
 func (ToolFinished) event() {}
 func (Delivered) event()    {}

@@ -64,9 +64,16 @@ const (
 	StopContextWindow = "model_context_window_exceeded"
 )
 
-// Delta is a piece of an answer on its way, or a word about the request itself: TextDelta, ThinkingDelta, ToolDelta or
-// Retrying.
+// Delta is a piece of an answer on its way, or a word about the request itself: Begun, TextDelta, ThinkingDelta,
+// ToolDelta or Retrying.
 type Delta interface{ delta() }
+
+// Begun says that an answer begins: from here on it is paid for, also if it never comes to its end. A Model that does not
+// know says nothing.
+type Begun struct {
+	Model string
+	Usage transcript.Usage // so far: what was read, and hardly anything of what will be written
+}
 
 // TextDelta is a piece of text.
 type TextDelta struct{ Text string }
@@ -88,6 +95,7 @@ type Retrying struct {
 	Err     error
 }
 
+func (Begun) delta()         {}
 func (TextDelta) delta()     {}
 func (ThinkingDelta) delta() {}
 func (ToolDelta) delta()     {}

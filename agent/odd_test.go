@@ -388,7 +388,7 @@ func TestRemarkStaysUntilTheSessionIsNamed(t *testing.T) {
 			t.Error("the remark left the inbox for a session without a name")
 		}
 	}}
-	req := agent.Request{Key: key, Prompt: "go", Meter: spent, Inbox: in, Ready: func() { named = true }}
+	req := agent.Request{Key: key, Meter: spent, Inbox: in, Ready: func() { named = true }}
 	_, _, err := run(t, newEngine(t, m, flower.NewMemoryStore("/w"), nil), req)
 	var limit *agent.LimitError
 	if !errors.As(err, &limit) || len(m.sent) != 0 {

@@ -78,7 +78,11 @@ func (a *answer) take(name string, data []byte, sink func(agent.Delta)) error {
 	case e.Type == "error" || name == "error" || len(e.Error) > 0 && string(e.Error) != "null":
 		return reported(data)
 	case e.Type == "message_start":
-		return a.begin(e.Message)
+		if err := a.begin(e.Message); err != nil {
+			return err
+		}
+		sink(agent.Begun{Model: a.model, Usage: a.usage})
+		return nil
 	case e.Type == "content_block_start":
 		return a.open(e.Index, e.ContentBlock, sink)
 	case e.Type == "content_block_delta":

@@ -196,6 +196,7 @@ func TestDeltas(t *testing.T) {
 		evBlock(1, startText), evText(1, "a"), evText(1, ""), evBlock(2, startTool), evInput(2, `{"x"`), evInput(2, `:1}`), evReason("tool_use"), evStop,
 	}, sink)
 	want := []agent.Delta{
+		agent.Begun{Model: "claude-opus-5-5", Usage: transcript.Usage{Input: 10, Output: 1, CacheRead: 100, CacheWrite: 20}},
 		agent.ThinkingDelta{Text: "hm"}, agent.TextDelta{Text: "a"},
 		agent.ToolDelta{Name: "Read"}, agent.ToolDelta{Name: "Read", Bytes: 4}, agent.ToolDelta{Name: "Read", Bytes: 7},
 	}

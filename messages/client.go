@@ -59,7 +59,7 @@ type Options struct {
 	Transport http.RoundTripper
 	// StallTimeout ends a request when not a single byte has come for so long; 0 is DefaultStallTimeout.
 	StallTimeout time.Duration
-	// Prices go before the built-in table. Keys are model ids as the endpoint names them.
+	// Prices go before the built-in table. Keys are model ids as the endpoint names them, in any case.
 	Prices map[string]Price
 	// UserAgent names the program; empty is "flower".
 	UserAgent string
@@ -96,7 +96,10 @@ func New(opts Options) (*Client, error) {
 	if opts.StallTimeout < 0 {
 		return nil, fmt.Errorf("configure endpoint: stall timeout %v is negative", opts.StallTimeout)
 	}
-	c := &Client{transport: opts.Transport, stall: opts.StallTimeout, prices: opts.Prices, now: opts.Now}
+	c := &Client{transport: opts.Transport, stall: opts.StallTimeout, prices: make(map[string]Price), now: opts.Now}
+	for id, p := range opts.Prices {
+		c.prices[modelKey(id)] = p
+	}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -206,7 +209,7 @@ func (c *Client) respond(req *agent.ModelRequest, res *http.Response, a *answer)
 		model = req.Model
 	}
 	content, cut := a.content()
-	cost, priced := c.cost(model, a.usage)
+	cost, priced := c.Cost(model, a.usage)
 	return &agent.Response{
 		Message: transcript.Message{
 			Role: transcript.RoleAssistant, Content: content,
@@ -217,9 +220,10 @@ func (c *Client) respond(req *agent.ModelRequest, res *http.Response, a *answer)
 	}
 }
 
-// cost looks into the prices of the options first.
-func (c *Client) cost(model string, u transcript.Usage) (float64, bool) {
-	if p, ok := c.prices[model]; ok {
+// Cost is what one response of a model costs in US dollars, by the prices of the options and then the list; false for a
+// model without a known price.
+func (c *Client) Cost(model string, u transcript.Usage) (usd float64, known bool) {
+	if p, ok := c.prices[modelKey(model)]; ok {
 		return p.Cost(u), true
 	}
 	if p, ok := c.prices[canonical(model)]; ok {

@@ -108,7 +108,7 @@ func TestGenerate(t *testing.T) {
 	if res.CostUSD != want || want == 0 || res.Unpriced || res.RequestID != "req_9" || res.Cut != 0 {
 		t.Errorf("response %+v", res)
 	}
-	if len(deltas) != 6 {
+	if len(deltas) != 7 {
 		t.Errorf("deltas %v", deltas)
 	}
 }

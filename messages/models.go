@@ -30,6 +30,10 @@ type Price struct {
 // Cost is the price in US dollars of one response. Sums of several responses must not be given to a Price that has
 // Over: each is charged by its own size.
 func (p Price) Cost(u transcript.Usage) float64 {
+	u = transcript.Usage{ // what an endpoint or a stored history says may be anything
+		Input: max(0, u.Input), Output: max(0, u.Output), CacheRead: max(0, u.CacheRead), CacheWrite: max(0, u.CacheWrite),
+		CacheWrite1h: max(0, u.CacheWrite1h),
+	}
 	if p.Over > 0 && p.Long != nil && u.Context() > p.Over {
 		p = *p.Long
 	}
