@@ -154,7 +154,7 @@ func (a *app) at(o flower.Owner) string {
 	if o.Step != "" {
 		step = newPrinter(a.Printer, printOptions{}).label(o.Step)
 	}
-	return oneLine(step) + " · " + dollars(o.CostUSD, o.Unpriced)
+	return oneLine(step) + " · " + text.Dollars(o.CostUSD, o.Unpriced)
 }
 
 // inUse says what another flower has, and what to do.

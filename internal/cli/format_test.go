@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"flower"
 	"flower/agent"
@@ -17,10 +16,6 @@ import (
 
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
-		tokens(0): "0", tokens(950): "950", tokens(80_200): "80.2K", tokens(1_200_000): "1.2M",
-		dollars(0, false): "$0.0000", dollars(0.01234, false): "$0.0123", dollars(12.345, false): "$12.35", dollars(2, true): ">=$2.00",
-		bytesOf(12): "12 B", bytesOf(3500): "3.418 KiB", bytesOf(32 << 20): "32 MiB", bytesOf(5 << 30): "5 GiB",
-		elapsed(320 * time.Millisecond): "0.3s", elapsed(245 * time.Second): "4m05s", elapsed(182 * time.Minute): "3h02m",
 		tilde("/home/me", "/home/me"): "~", tilde("/home/me/a", "/home/me/"): "~/a", tilde("/home/meme", "/home/me"): "/home/meme", tilde("/a", ""): "/a",
 		firstLine("\n  a  b\nc"): "a b", lastLine("a\nb \n\n"): "b",
 	} {

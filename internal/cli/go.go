@@ -273,9 +273,9 @@ func (g *goRun) questionHint(q flower.Question) string {
 	case g.timeout == 0, !g.input.terminal:
 		return ""
 	case len(q.Options) > 0:
-		return g.Say("hint.options", text.Data{"Time": elapsed(time.Duration(g.timeout) * time.Second)})
+		return g.Say("hint.options", text.Data{"Time": text.Elapsed(time.Duration(g.timeout) * time.Second)})
 	}
-	return g.Say("hint.question", text.Data{"Time": elapsed(time.Duration(g.timeout) * time.Second)})
+	return g.Say("hint.question", text.Data{"Time": text.Elapsed(time.Duration(g.timeout) * time.Second)})
 }
 
 // work runs the workflow while the person's lines are handed over.
@@ -312,7 +312,7 @@ func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
 	if relErr != nil || strings.HasPrefix(books, "..") {
 		books = filepath.Join(g.place.runDir, "manifest.json")
 	}
-	g.print.block("== ", g.Say(id, text.Data{"Cost": dollars(o.CostUSD, o.Unpriced), "Time": elapsed(took), "Path": books}))
+	g.print.block("== ", g.Say(id, text.Data{"Cost": text.Dollars(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
 	next := "next.done"
 	if err != nil {
 		next = "next.stopped"

@@ -167,7 +167,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	}
 	// On one line whatever the width: it is there to be copied.
 	o.err.Line("== " + o.Say("once.closing", text.Data{
-		"Cost": dollars(result.CostUSD, result.Unpriced), "Time": elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
+		"Cost": text.Dollars(result.CostUSD, result.Unpriced), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
 	}))
 	return nil
 }

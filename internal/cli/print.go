@@ -99,7 +99,7 @@ func (p *printer) Wake(where string, w flower.Wake, context int) {
 		parts = append(parts, p.Say("wake.goal", text.Data{"N": w.Checks}))
 	}
 	if context > 0 {
-		parts = append(parts, p.Say("wake.context", text.Data{"Tokens": tokens(context)}))
+		parts = append(parts, p.Say("wake.context", text.Data{"Tokens": text.Tokens(context)}))
 	}
 	parts = append(parts, p.Say("wake.number", text.Data{"Woke": w.Woke + 1}))
 	where = strings.ReplaceAll(where, "\n", " ")
@@ -377,12 +377,12 @@ func (p *printer) settled(ev flower.Settled) {
 }
 
 func (p *printer) waiting(attempt int, wait time.Duration, err error) {
-	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": elapsed(wait), "Err": oneLine(err.Error())})
+	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": text.Elapsed(wait), "Err": oneLine(err.Error())})
 }
 
 // roomChanged says that the run waits for room on the disk, or goes on.
 func (p *printer) roomChanged(ev flower.RoomChanged) {
-	data := text.Data{"Path": p.path(ev.Path), "Free": bytesOf(ev.Free), "Need": bytesOf(ev.Need)}
+	data := text.Data{"Path": p.path(ev.Path), "Free": text.Bytes(ev.Free), "Need": text.Bytes(ev.Need)}
 	switch {
 	case !ev.Full:
 		p.say("+ ", "room.again", data)

@@ -94,8 +94,8 @@ func (p *printer) finished(ev agent.Finished) {
 	}
 	w := p.worker(ev.Path, "")
 	data := text.Data{
-		"Short": w.short, "N": ev.Result.Turns, "Time": elapsed(p.opts.now().Sub(w.began)),
-		"Cost": dollars(ev.Result.CostUSD, ev.Result.Unpriced), "Tokens": tokens(ev.Result.Context),
+		"Short": w.short, "N": ev.Result.Turns, "Time": text.Elapsed(p.opts.now().Sub(w.began)),
+		"Cost": text.Dollars(ev.Result.CostUSD, ev.Result.Unpriced), "Tokens": text.Tokens(ev.Result.Context),
 	}
 	if ev.Err != nil {
 		data["Err"] = oneLine(ev.Err.Error())
@@ -127,8 +127,8 @@ func (p *printer) answered(ev agent.Answered) {
 	}
 	if ev.Path == "" || p.opts.verbose {
 		p.say(". ", "turn", text.Data{
-			"Turn": ev.Turn, "Tokens": tokens(ev.Message.Usage.Context()),
-			"Cost": dollars(ev.CostUSD, ev.Unpriced), "Total": dollars(p.total, p.unpriced),
+			"Turn": ev.Turn, "Tokens": text.Tokens(ev.Message.Usage.Context()),
+			"Cost": text.Dollars(ev.CostUSD, ev.Unpriced), "Total": text.Dollars(p.total, p.unpriced),
 		})
 	}
 }
@@ -158,7 +158,7 @@ func (p *printer) tool(ev agent.ToolFinished) {
 	clean := p.opts.screen.Clean // before anything is cut
 	ended := clean(p.ended(ev))
 	if ev.Name != tools.Bash && ev.Elapsed.Seconds() >= 0.1 {
-		ended = strings.TrimPrefix(ended+", "+elapsed(ev.Elapsed), ", ")
+		ended = strings.TrimPrefix(ended+", "+text.Elapsed(ev.Elapsed), ", ")
 	}
 	if ended != "" {
 		ended = "  (" + ended + ")"

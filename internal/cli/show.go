@@ -168,7 +168,7 @@ func (r *replay) answer(m transcript.Message, path string, turn int) {
 		r.p.unpriced = r.p.unpriced || !known
 		if path == "" || r.verbose {
 			r.p.say(". ", "turn", text.Data{
-				"Turn": turn, "Tokens": tokens(m.Usage.Context()), "Cost": dollars(usd, !known), "Total": dollars(r.p.total, r.p.unpriced),
+				"Turn": turn, "Tokens": text.Tokens(m.Usage.Context()), "Cost": text.Dollars(usd, !known), "Total": text.Dollars(r.p.total, r.p.unpriced),
 			})
 		}
 	})

@@ -121,10 +121,10 @@ func (s *status) steps() {
 			parts = append(parts, s.Say("status.entries", text.Data{"N": st.Entries}))
 		}
 		if st.Context > 0 {
-			parts = append(parts, s.Say("status.context", text.Data{"Tokens": tokens(st.Context)}))
+			parts = append(parts, s.Say("status.context", text.Data{"Tokens": text.Tokens(st.Context)}))
 		}
 		if st.Attempts > 0 {
-			parts = append(parts, dollars(st.CostUSD, st.Unpriced))
+			parts = append(parts, text.Dollars(st.CostUSD, st.Unpriced))
 		}
 		if !st.last.IsZero() {
 			parts = append(parts, minuteOf(st.last))
@@ -163,8 +163,8 @@ func (s *status) runs() {
 		ended = s.Say("status.failed", text.Data{"Step": s.p.label(last.Step), "Reason": reason})
 	}
 	s.field("status.last", s.Say("status.run", text.Data{
-		"When": minuteOf(last.ended), "Time": elapsed(last.ended.Sub(last.began).Round(time.Millisecond)),
-		"Cost": dollars(last.CostUSD, last.Unpriced), "Ended": ended,
+		"When": minuteOf(last.ended), "Time": text.Elapsed(last.ended.Sub(last.began).Round(time.Millisecond)),
+		"Cost": text.Dollars(last.CostUSD, last.Unpriced), "Ended": ended,
 	}))
-	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": dollars(s.Totals.CostUSD, s.Totals.Unpriced)}))
+	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": text.Dollars(s.Totals.CostUSD, s.Totals.Unpriced)}))
 }
