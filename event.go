@@ -102,6 +102,31 @@ type NoteTaken struct {
 // Interrupted says that the person stopped the agent; the session goes on.
 type Interrupted struct{ Label string }
 
+// WindowNear says, once for each session, that its context nears the line at which it is handed over.
+type WindowNear struct {
+	Label                 string
+	Context, Line, Window int // tokens
+}
+
+// ModelDiffers says that another model answers than was asked; said once for each pair.
+type ModelDiffers struct{ Asked, Answered string }
+
+// HandingOver says that a session is about to be left for a new one.
+type HandingOver struct {
+	Label   string
+	Cause   HandoffCause
+	Context int // tokens; 0 is not known
+}
+
+// HandedOver says that a new session goes on in another one's place.
+type HandedOver struct {
+	Label      string
+	From, To   string // sessions
+	Path       string // of the document
+	Degraded   bool   // the document was put together without the model
+	Generation int    // how often the step was handed over in this run, from 1
+}
+
 // BooksFailed says that lineage or manifest could not be written; said once for each file, tried again at the next write.
 type BooksFailed struct {
 	Path string
@@ -133,6 +158,10 @@ func (Asked) flowerEvent()           {}
 func (Settled) flowerEvent()         {}
 func (NoteTaken) flowerEvent()       {}
 func (Interrupted) flowerEvent()     {}
+func (WindowNear) flowerEvent()      {}
+func (ModelDiffers) flowerEvent()    {}
+func (HandingOver) flowerEvent()     {}
+func (HandedOver) flowerEvent()      {}
 func (BooksFailed) flowerEvent()     {}
 func (RoomChanged) flowerEvent()     {}
 func (Unguarded) flowerEvent()       {}

@@ -30,11 +30,10 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 		return Decision{}, fmt.Errorf("judge: %s is gone or not complete", workbench.Goal)
 	}
 	var verdict document.Verdict
+	prompt := say(g.lang, "judge.start", map[string]any{"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock()})
 	result, err := rt.Run(ctx, Attempt{
 		Step: step, Label: JudgeLabel(step, st.Round), Agent: Judge(g.lang, g.canRun),
-		Prompt: say(g.lang, "judge.start", map[string]any{
-			"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock(),
-		}),
+		Prompt: prompt, Standing: func() string { return prompt },
 		Annotate: func(row *StepResult) {
 			if row.OK {
 				verdict = document.ParseVerdict(row.Text)

@@ -38,6 +38,13 @@ var variants = func() map[string][]map[string]any {
 		"note":                 every("Time", []any{"05:06:07"}, "Text", some),
 		"inbox":                every("Count", []any{0, 1, 2}),
 		"answer.quota":         every("Max", []any{0, 1, 20}),
+		"handoff.ask":          every("Redefined", flags),
+		"handoff.incomplete":   every("Missing", some),
+		"handoff.start":        every("Standing", texts, "Document", some, "Path", some, "Written", flags, "Pending", texts),
+		"assembled.doing":      every("Said", texts, "Answered", texts, "Todo", failed),
+		"assembled.decided":    every("Decided", texts, "Questions", texts),
+		"assembled.deadends":   every("DeadEnds", texts),
+		"assembled.scene":      every("Tasks", failed, "Files", failed, "Session", some),
 		"unreachable.question": every("Reason", texts, "Failed", failed),
 	}
 }()

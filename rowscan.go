@@ -79,6 +79,8 @@ func (r *rowScanner) member(row *manifestRow, key string) {
 		row.Verdict = r.text()
 	case "resumed_from":
 		row.ResumedFrom = r.text()
+	case "definition":
+		row.Definition = r.text()
 	default:
 		r.bad = true
 	}

@@ -64,7 +64,7 @@ func TestScanRows(t *testing.T) {
 	row := StepResult{
 		Step: "干活·判定#1", SessionID: "s", OK: true, CostUSD: 0.0123, Turns: 3, Text: "<done> \"so\"\n\x1b", Error: "e", StartedAt: at,
 		EndedAt: at.Add(time.Second), Attempts: 2, Errors: []string{"one"}, Resumed: true, Retired: []string{"r"}, Context: 5, Run: "run",
-		Usage: transcript.Usage{Input: 1, CacheWrite1h: 2}, Model: "m", Unpriced: true, Verdict: "achieved", ResumedFrom: "f",
+		Usage: transcript.Usage{Input: 1, CacheWrite1h: 2}, Model: "m", Unpriced: true, Verdict: "achieved", ResumedFrom: "f", Definition: "d",
 	}
 	data, err := json.MarshalIndent([]StepResult{row, {Step: "b"}}, "", "  ")
 	if err != nil || !sameAsJSON(t, data) {

@@ -178,7 +178,8 @@ func (r *runner) continues(s *Step) bool { return s.ResumeFrom == "" && r.inheri
 
 // first is the attempt with which a step begins: in which session and with which words.
 func (r *runner) first(s *Step) (Attempt, error) {
-	a := Attempt{Step: s.Name, Label: s.Name, Agent: s.Agent, Index: s.Index, Inbox: s.Inbox, Fork: s.Fork}
+	a := r.new(s, s.Name)
+	a.Fork = s.Fork
 	switch {
 	case s.ResumeFrom != "":
 		id, ok := r.state.Sessions[s.ResumeFrom]
@@ -187,7 +188,7 @@ func (r *runner) first(s *Step) (Attempt, error) {
 		}
 		a.SessionID = id
 	case r.continues(s):
-		a.SessionID = r.state.Sessions[s.Name]
+		a.SessionID, a.Same = r.state.Sessions[s.Name], true
 		if s.ResumePrompt != nil {
 			a.Prompt = s.ResumePrompt(r.state)
 		}
@@ -196,6 +197,15 @@ func (r *runner) first(s *Step) (Attempt, error) {
 		a.Prompt = s.Prompt(r.state)
 	}
 	return a, nil
+}
+
+// new is an attempt at a step without words.
+func (r *runner) new(s *Step, label string) Attempt {
+	a := Attempt{Step: s.Name, Label: label, Agent: s.Agent, Index: s.Index, Inbox: s.Inbox}
+	if s.Standing != nil {
+		a.Standing = func() string { return s.Standing(r.state) }
+	}
+	return a
 }
 
 // tries runs a step's attempts: rounds in the same session while its gate sends it back, retries from scratch when it
@@ -217,10 +227,8 @@ func (r *runner) tries(ctx context.Context, s *Step, a Attempt) (StepResult, err
 		case err == nil:
 			if words := r.sendBack(s, decision); words != "" {
 				r.state.Round++
-				a = Attempt{
-					Step: s.Name, Label: fmt.Sprintf("%s#round%d", s.Name, r.state.Round), Agent: s.Agent,
-					Prompt: words, SessionID: result.SessionID, Inbox: s.Inbox,
-				}
+				a = r.new(s, fmt.Sprintf("%s#round%d", s.Name, r.state.Round))
+				a.Prompt, a.SessionID = words, result.SessionID
 				continue
 			}
 			err = fmt.Errorf("not accepted: %s", decision.Reason)
@@ -230,10 +238,8 @@ func (r *runner) tries(ctx context.Context, s *Step, a Attempt) (StepResult, err
 		}
 		retries++
 		r.state.Round = 1
-		a = Attempt{
-			Step: s.Name, Label: fmt.Sprintf("%s#retry%d", s.Name, retries), Agent: s.Agent,
-			Prompt: s.Prompt(r.state), Index: s.Index, Inbox: s.Inbox,
-		}
+		a = r.new(s, fmt.Sprintf("%s#retry%d", s.Name, retries))
+		a.Prompt = s.Prompt(r.state)
 		if s.ResumeFrom != "" {
 			a.SessionID, a.Fork = r.state.Sessions[s.ResumeFrom], s.Fork
 		}

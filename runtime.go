@@ -42,6 +42,11 @@ type RuntimeOptions struct {
 	// Observe is told what happens, one event at a time. It must not block for long: the run waits for it.
 	Observe func(Event)
 
+	// Windows knows the models' context windows; nil: a session is handed over only when the endpoint says that it is full.
+	Windows Windows
+	// NoHandoff makes a full window end the step instead.
+	NoHandoff bool
+
 	Lang      Lang    // of what flower says to models; zero is English
 	BudgetUSD float64 // of the whole run; 0 does not limit
 
@@ -58,6 +63,10 @@ type Runtime struct {
 	bench     *workbench.Bench
 	manifest  *manifest
 	meter     *agent.Meter
+
+	named      string                  // session that was named last
+	handed     map[string]*generations // by step; of the goroutine that runs the workflow, like the next
+	saidModels map[[2]string]bool      // asked and answered
 
 	mu        sync.Mutex
 	cancel    context.CancelCauseFunc // of the engine that runs
@@ -122,7 +131,7 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 		opts: opts, workspace: workspace, bench: workbench.Open(workspace),
 		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now},
 		meter:     agent.NewMeter(opts.BudgetUSD),
-		saidBooks: make(map[string]bool),
+		saidBooks: make(map[string]bool), handed: make(map[string]*generations), saidModels: make(map[[2]string]bool),
 	}, nil
 }
 
@@ -191,6 +200,12 @@ type Attempt struct {
 	Fork bool
 	// Index puts the workbench's index before the prompt of a new session.
 	Index bool
+	// Same hands a session over that was begun by another definition of Agent: another role, other tools. By default it
+	// goes on with the role and the tools it has.
+	Same bool
+	// Standing makes the text that every session of the step must know word for word; a successor begins with it. Nil is
+	// none.
+	Standing func() string
 	// Inbox delivers the person's remarks.
 	Inbox bool
 	// OnSession is told the session's id when its prompt is durable and before anything is sent, from the engine's
@@ -206,8 +221,11 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	if a.Label == "" {
 		a.Label = a.Step
 	}
-	row := &StepResult{Step: a.Label, Run: rt.opts.RunID, StartedAt: rt.opts.Now(), Attempts: 1}
+	row := &StepResult{
+		Step: a.Label, Run: rt.opts.RunID, StartedAt: rt.opts.Now(), Attempts: 1, Definition: a.Agent.Fingerprint(),
+	}
 	rt.fly(row)
+	rt.named = ""
 	key, err := rt.session(ctx, a, row)
 	if err == nil {
 		err = rt.enter(ctx, key.Session, a.Label)
@@ -221,15 +239,8 @@ func (rt *Runtime) Run(ctx context.Context, a Attempt) (StepResult, error) {
 	if err == nil {
 		defer rt.leave()
 		rt.emit(AttemptStarted{Step: a.Step, Label: a.Label, Agent: a.Agent.Name, SessionID: key.Session, Resumed: row.Resumed})
-		// The prompt is durable before the session is named: a process that dies in between leaves a session that nobody
-		// knows, not the name of one that holds nothing.
-		named := sync.OnceFunc(func() {
-			if a.OnSession != nil {
-				a.OnSession(key.Session)
-			}
-		})
-		if err = rt.attempts(ctx, a, key, row, named); err == nil {
-			named() // nothing had to be sent
+		if err = rt.attempts(ctx, a, key, row); err == nil {
+			rt.name(a, row) // nothing had to be sent
 		}
 	}
 	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, ErrInterrupted)) {
@@ -302,9 +313,17 @@ func (rt *Runtime) HasSession(ctx context.Context, id string) (bool, error) {
 	return ok, err
 }
 
-// attempts is the loop around one session: success, failure, or an interrupt after which the session goes on.
-func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult, named func()) error {
-	req := agent.Request{Key: key, Spec: a.Agent, Prompt: a.Prompt, PromptID: rt.opts.NewID(), Ready: named, Meter: rt.meter}
+// attempts is the loop around an attempt's sessions: success, failure, an interrupt after which the same session goes on,
+// or a handoff after which another one does.
+func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *StepResult) error {
+	g, err := rt.gauge(ctx, a.Agent)
+	if err != nil {
+		return err
+	}
+	req := agent.Request{
+		Key: key, Spec: fit(a.Agent, g.window), Prompt: a.Prompt, PromptID: rt.opts.NewID(), Same: a.Same, Line: g.line,
+		Meter: rt.meter, Ready: func() { rt.name(a, row) },
+	}
 	if a.Index && !row.Resumed {
 		req.Prompt = rt.withIndex(req.Prompt)
 	}
@@ -315,18 +334,14 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 		if err := rt.report(a.Label); err != nil {
 			return err
 		}
-		interrupted, err := rt.once(ctx, a.Label, req, row)
+		answered, interrupted, err := rt.once(ctx, a.Label, req, row, &g)
+		if cause, leave := rt.leaves(err); leave && !interrupted {
+			if req, g, interrupted, err = rt.goOnElsewhere(ctx, a, req, row, g, cause, answered, err); err == nil && !interrupted {
+				continue
+			}
+		}
 		if !interrupted {
-			if err == nil {
-				return nil
-			}
-			if isOverflow(err) {
-				err = fmt.Errorf("the context window is full: %w", err)
-			}
-			if ctx.Err() == nil {
-				rt.edit(func() { row.Errors = append(row.Errors, err.Error()) })
-			}
-			return err
+			return rt.failed(ctx, row, err)
 		}
 		rt.emit(Interrupted{Label: a.Label})
 		if rt.opts.OnInterrupt == nil {
@@ -343,6 +358,56 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 		if req, err = rt.afterInterrupt(ctx, req, remark); err != nil {
 			return err
 		}
+	}
+}
+
+// goOnElsewhere hands a session over that failed with why. An overflow that happened without a window in sight teaches us
+// one.
+func (rt *Runtime) goOnElsewhere(
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, g gauge, cause HandoffCause, answered bool, why error,
+) (agent.Request, gauge, bool, error) {
+	var failure *agent.ModelError
+	if errors.As(why, &failure) {
+		rt.edit(func() { row.Errors = append(row.Errors, why.Error()) })
+		rt.overflowed(a.Agent.Model, row.Context, failure)
+	}
+	next, interrupted, err := rt.handOver(ctx, a, req, row, cause, !answered)
+	if err != nil || interrupted {
+		if interrupted && err == nil {
+			err = ErrInterrupted // there was something to stop
+		}
+		return req, g, interrupted, err
+	}
+	if g, err = rt.gauge(ctx, a.Agent); err != nil {
+		return req, g, false, err
+	}
+	next.Line, next.Spec = g.line, fit(a.Agent, g.window)
+	return next, g, false, nil
+}
+
+// failed writes into the row why an attempt ended, if it was no success.
+func (rt *Runtime) failed(ctx context.Context, row *StepResult, err error) error {
+	if err == nil {
+		return nil
+	}
+	if isOverflow(err) {
+		err = fmt.Errorf("the context window is full: %w", err)
+	}
+	if ctx.Err() == nil {
+		rt.edit(func() { row.Errors = append(row.Errors, err.Error()) })
+	}
+	return err
+}
+
+// name says once whose session the step's is. The prompt is durable before that: a process that dies in between leaves a
+// session that nobody knows, not the name of one that holds nothing.
+func (rt *Runtime) name(a Attempt, row *StepResult) {
+	if rt.named == row.SessionID {
+		return
+	}
+	rt.named = row.SessionID
+	if a.OnSession != nil {
+		a.OnSession(row.SessionID)
 	}
 }
 
@@ -367,9 +432,11 @@ func isOverflow(err error) bool {
 	return errors.As(err, &m) && m.Kind == agent.Overflow
 }
 
-// once runs the engine once and adds what it did to the row. interrupted says that Interrupt was called meanwhile, also
-// when the agent was done by then.
-func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, row *StepResult) (interrupted bool, err error) {
+// once runs the engine once and adds what it did to the row. answered says that the main thread got an answer.
+// interrupted says that Interrupt was called meanwhile, also when the agent was done by then.
+func (rt *Runtime) once(
+	ctx context.Context, label string, req agent.Request, row *StepResult, g *gauge,
+) (answered, interrupted bool, err error) {
 	running, cancel := context.WithCancelCause(ctx)
 	rt.mu.Lock()
 	rt.cancel = cancel
@@ -381,7 +448,9 @@ func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, ro
 		}
 		rt.edit(func() { note(ev, row) })
 		rt.emit(AgentEvent{Label: label, Event: ev})
-		if _, ok := ev.(agent.Answered); ok {
+		rt.watch(g, label, ev)
+		if ev, ok := ev.(agent.Answered); ok {
+			answered = answered || ev.Path == ""
 			if lost := rt.report(label); lost != nil {
 				cancel(lost)
 			}
@@ -395,7 +464,7 @@ func (rt *Runtime) once(ctx context.Context, label string, req agent.Request, ro
 		err = ErrLeaseLost
 	}
 	cancel(nil)
-	return interrupted, err
+	return answered, interrupted, err
 }
 
 // note keeps of an event what belongs into the row.

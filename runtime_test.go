@@ -265,6 +265,7 @@ func TestRepeatedRequestsAreInTheRow(t *testing.T) {
 
 func TestFullWindowIsAFailureWithAName(t *testing.T) {
 	w := newWorld(t)
+	w.opts = func(o *RuntimeOptions) { o.NoHandoff = true }
 	w.play["one"] = func(ask) (string, error) { return "", &agent.ModelError{Kind: agent.Overflow, Message: "too long"} }
 	o, err := w.run(&Workflow{Steps: []Step{step("one")}})
 	if err == nil || len(o.Results[0].Errors) != 1 {

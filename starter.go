@@ -126,6 +126,7 @@ func (s *starter) clarify() Step {
 		ResumePrompt: func(*State) string {
 			return s.say("clarify.resume", map[string]any{"Ask": s.Ask})
 		},
+		Standing: func(*State) string { return s.Ask },
 		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
 			brief := document.ParseBrief(r.Text)
 			if keys := brief.Missing(); len(keys) > 0 {
@@ -152,6 +153,7 @@ func (s *starter) goal() Step {
 		Prompt: func(st *State) string {
 			return s.say("goal.start", map[string]any{"Brief": readBrief(st.Runtime).PromptBlock(), "Again": st.Sessions[StepGoal] != ""})
 		},
+		Standing: func(st *State) string { return readBrief(st.Runtime).PromptBlock() },
 		Gate: func(ctx context.Context, st *State, r StepResult) (Decision, error) {
 			goal := document.ParseGoal(r.Text)
 			if keys := goal.Missing(); len(keys) > 0 {
@@ -180,6 +182,9 @@ func (s *starter) work() Step {
 		},
 		ResumePrompt: func(st *State) string {
 			return s.say("work.resume", map[string]any{"Remarks": st.Runtime.hasRemarks(), "Goal": s.goalBlock(st.Runtime)})
+		},
+		Standing: func(st *State) string {
+			return strings.TrimSpace(readBrief(st.Runtime).PromptBlock() + "\n\n" + s.goalBlock(st.Runtime))
 		},
 	}
 	if !s.NoGoal {

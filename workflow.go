@@ -56,6 +56,9 @@ type Step struct {
 	// name.
 	Reduce func(*State, StepResult)
 
+	// Standing makes the text that every session of the step must know word for word: one that takes over from a full one
+	// begins with it. Nil is none.
+	Standing func(*State) string
 	// Index puts the workbench's index into the first message of a new session.
 	Index bool
 	// Inbox delivers the person's remarks to this step.

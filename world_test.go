@@ -33,6 +33,8 @@ type world struct {
 
 	// play answers for an agent, by its instructions; ask.Agent without an entry gets "done".
 	play map[string]func(ask) (string, error)
+	// weigh is the context in tokens after an answer; nil: 100 for each message of the request.
+	weigh func(ask) int
 	// before is called when the engine gets a request, before anything is done with it.
 	before func(agent.Request)
 	human  *Human
@@ -92,10 +94,14 @@ func (w *world) Generate(ctx context.Context, req *agent.ModelRequest, _ func(ag
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	weight := 100 * a.Turn
+	if w.weigh != nil {
+		weight = w.weigh(a)
+	}
 	return &agent.Response{
 		Message: transcript.Message{
 			Role: transcript.RoleAssistant, ID: fmt.Sprint("msg_", n), Model: "m", StopReason: agent.StopEndTurn,
-			Content: []transcript.Block{transcript.Text(text)}, Usage: transcript.Usage{Input: 100 * a.Turn, Output: 10},
+			Content: []transcript.Block{transcript.Text(text)}, Usage: transcript.Usage{Input: weight, Output: 10},
 		},
 		CostUSD: 0.25,
 	}, nil
@@ -204,6 +210,11 @@ func (w *world) rows() []string {
 		labels = append(labels, label)
 	}
 	return labels
+}
+
+// lineage is what lineage.json says.
+func (w *world) lineage() lineage {
+	return readLineage(filepath.Join(w.runs, lineageFile), w.dir, func(string) bool { return true })
 }
 
 // texts are the person's side of a session as the store has it.

@@ -133,6 +133,7 @@ type ModelError struct {
 	Type       string        // the API's error type, may be empty
 	Message    string        // what the endpoint or the network said, one line
 	RetryAfter time.Duration // asked for by the endpoint; 0 is not asked for
+	Window     int           // of an Overflow: the most tokens the endpoint takes, if it says so
 	NoRetry    bool          // the endpoint says that trying again is useless
 	RequestID  string
 	Err        error // the cause, if there was no answer

@@ -1,0 +1,223 @@
+package flower
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"flower/agent"
+	"flower/document"
+	"flower/internal/workbench"
+)
+
+// Handing over: a session that is nearly full is asked for a document that says what its successor must know, and a new
+// session begins with that document. It is no retry and no failure.
+
+// HandoffCause says why a session is left.
+type HandoffCause int
+
+const (
+	// Full is a context that has reached the line.
+	Full HandoffCause = iota
+	// Overflow is an endpoint that takes no more.
+	Overflow
+	// Redefined is an agent whose role or tools are no longer those the session began with.
+	Redefined
+)
+
+// The brakes: handing over again and again costs money and leads nowhere.
+const (
+	maxGenerations = 8
+	maxDegraded    = 2 // in a row
+)
+
+// HandoffError stops a step that handing over does not help.
+type HandoffError struct {
+	Step        string
+	Generations int    // how often the step was handed over in this run
+	Degraded    bool   // the last documents were not written by the model
+	Path        string // of the last document
+}
+
+// Error implements error.
+func (e *HandoffError) Error() string {
+	if e.Degraded {
+		return fmt.Sprintf("the session could not write a usable handoff document %d times in a row (the last one was put together "+
+			"from what is stored: %s): use a model with a larger window, or correct --window, and run flower again", maxDegraded, e.Path)
+	}
+	return fmt.Sprintf("the step filled its context window %d times in this run: divide the work into smaller parts, or use a model "+
+		"with a larger window, and run flower again to go on from %s", e.Generations, e.Path)
+}
+
+// generations counts how often a step was handed over in this run.
+type generations struct{ all, degraded int }
+
+// leaves says whether a failed run of a session means that it is to be handed over, and why. Only this run's error counts.
+func (rt *Runtime) leaves(err error) (cause HandoffCause, leave bool) {
+	var line *agent.LineError
+	var changed *agent.ChangedError
+	var failure *agent.ModelError
+	switch {
+	case errors.As(err, &changed):
+		return Redefined, true
+	case rt.opts.NoHandoff:
+		return 0, false
+	case errors.As(err, &line):
+		return Full, true
+	case errors.As(err, &failure) && failure.Kind == agent.Overflow:
+		return Overflow, true
+	}
+	return 0, false
+}
+
+// handOver ends the session of req and returns the request with which its successor begins. pending says that the prompt
+// of req was not answered. interrupted says that the person stopped it; the session is then not left.
+func (rt *Runtime) handOver(
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause, pending bool,
+) (next agent.Request, interrupted bool, err error) {
+	name, _, _ := strings.Cut(a.Label, "#")
+	count := rt.generation(name)
+	note := workbench.HandoffNote(name)
+	if count.all >= maxGenerations {
+		return req, false, &HandoffError{Step: a.Step, Generations: count.all, Path: rt.bench.NotePath(note)}
+	}
+	rt.emit(HandingOver{Label: a.Label, Cause: cause, Context: row.Context})
+	doc, written, interrupted, err := rt.lastWord(ctx, a, req, row, cause)
+	if err != nil || interrupted {
+		return req, interrupted, err
+	}
+	count.all++
+	if count.degraded++; written {
+		count.degraded = 0
+	} else if doc, err = rt.assemble(ctx, name, req, pending); err != nil {
+		return req, false, err
+	}
+	path, err := rt.keepHandoff(ctx, name, doc)
+	if err != nil {
+		return req, false, err
+	}
+	if count.degraded >= maxDegraded {
+		return req, false, &HandoffError{Step: a.Step, Generations: count.all, Degraded: true, Path: path}
+	}
+	unanswered := ""
+	if pending {
+		unanswered = req.Prompt
+	}
+	next, err = rt.succeed(ctx, a, req, row, rt.text("handoff.start", map[string]any{
+		"Standing": a.standing(), "Document": doc.PromptBlock(), "Path": path, "Written": written, "Pending": unanswered,
+	}))
+	if err != nil {
+		return req, false, err
+	}
+	rt.emit(HandedOver{
+		Label: a.Label, From: req.Key.Session, To: next.Key.Session, Path: path, Degraded: !written, Generation: count.all,
+	})
+	return next, false, nil
+}
+
+func (rt *Runtime) generation(name string) *generations {
+	count, ok := rt.handed[name]
+	if !ok {
+		count = new(generations)
+		rt.handed[name] = count
+	}
+	return count
+}
+
+// standing is what holds for every session of the step.
+func (a Attempt) standing() string {
+	if a.Standing == nil {
+		return ""
+	}
+	return a.Standing()
+}
+
+// succeed names the successor of a session and makes it the row's.
+func (rt *Runtime) succeed(ctx context.Context, a Attempt, req agent.Request, row *StepResult, prompt string) (agent.Request, error) {
+	old := req.Key.Session
+	next := agent.Request{
+		Key:  agent.Key{Project: ProjectKey(rt.workspace), Session: rt.opts.NewID()},
+		Spec: req.Spec, Prompt: prompt, PromptID: rt.opts.NewID(), Inbox: req.Inbox, Meter: req.Meter,
+	}
+	if a.Index {
+		next.Prompt = rt.withIndex(prompt)
+	}
+	rt.leave()
+	if err := rt.enter(ctx, next.Key.Session, a.Label); err != nil {
+		return next, err
+	}
+	// Until the successor holds the document, it is the old session that goes on after a crash.
+	next.Ready = func() {
+		if row.SessionID == old {
+			rt.edit(func() {
+				row.Retired = append(row.Retired, old)
+				row.SessionID = next.Key.Session
+			})
+		}
+		rt.name(a, row)
+	}
+	return next, nil
+}
+
+// lastWord asks a session for its handoff document. written is false if it could not be had, for reasons that would be the
+// same another time.
+func (rt *Runtime) lastWord(
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause,
+) (doc document.Handoff, written, interrupted bool, err error) {
+	ask := rt.text("handoff.ask", map[string]any{"Redefined": cause == Redefined})
+	for range 2 {
+		closing := agent.Request{
+			Key: req.Key, Spec: req.Spec, Prompt: ask, PromptID: rt.opts.NewID(), Meter: req.Meter,
+			Closing: true, Shrink: cause == Overflow,
+		}
+		var answered bool
+		rt.edit(func() { row.Text = "" })
+		answered, interrupted, err = rt.once(ctx, a.Label, closing, row, &gauge{})
+		if interrupted || ctx.Err() != nil {
+			return doc, false, interrupted, err
+		}
+		if err != nil {
+			return doc, false, false, unlessUseless(err)
+		}
+		if doc = document.ParseHandoff(row.Text); answered && doc.Complete() {
+			return doc, true, false, nil
+		}
+		ask = rt.text("handoff.incomplete", map[string]any{"Missing": rt.sectionNames(doc.Missing())})
+	}
+	return doc, false, false, nil
+}
+
+// unlessUseless returns nil for a failure that asking again would meet again: the document is then made without the model.
+func unlessUseless(err error) error {
+	var limit *agent.LimitError
+	var refusal *agent.RefusalError
+	var failure *agent.ModelError
+	if errors.As(err, &limit) || errors.As(err, &refusal) || errors.As(err, &failure) && failure.Kind == agent.Overflow {
+		return nil
+	}
+	return err
+}
+
+func (rt *Runtime) sectionNames(keys []string) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = rt.text("section."+key, nil)
+	}
+	return strings.Join(names, ", ")
+}
+
+// keepHandoff writes a handoff document; an older one of the same name goes into the archive.
+func (rt *Runtime) keepHandoff(ctx context.Context, name string, doc document.Handoff) (path string, err error) {
+	err = rt.opts.Room.Keep(ctx, func() error {
+		if err := rt.bench.Create(); err != nil {
+			return err
+		}
+		path, err = rt.bench.WriteHandoff(name, doc.Markdown(name), rt.opts.Now())
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("write the handoff of %s: %w", name, err)
+	}
+	return path, nil
+}
