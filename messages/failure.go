@@ -49,6 +49,9 @@ func (c *Client) refusal(status int, header http.Header, body []byte) *agent.Mod
 		NoRetry:   strings.EqualFold(strings.TrimSpace(header.Get("x-should-retry")), "false"),
 		RequestID: requestID(header),
 	}
+	if e.Kind == agent.Overflow {
+		e.Window = statedWindow(message)
+	}
 	if e.Message == "" {
 		e.Message = strings.ToLower(http.StatusText(status))
 	}

@@ -94,6 +94,10 @@ func Window(id string) int {
 	return fallbackWindow
 }
 
+// SameModel says whether two names mean the same model: they differ in nothing but a date, a provider or the mark of a
+// large window. A name that is empty says nothing and is the same as any.
+func SameModel(a, b string) bool { return a == "" || b == "" || canonical(a) == canonical(b) }
+
 // MaxOutput is the most tokens a model can write in one response; 0 if that is not known.
 func MaxOutput(id string) int { return models[canonical(id)].maxOutput }
 

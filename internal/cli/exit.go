@@ -66,6 +66,7 @@ func codeOf(err error) int {
 		file  *config.FileError
 		model *agent.ModelError
 		busy  *flower.InUse
+		small *flower.WindowError
 	)
 	switch {
 	case err == nil:
@@ -78,7 +79,7 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.As(err, &abort) && abort.ForPerson:
 		return exitPerson
-	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file),
+	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file), errors.As(err, &small),
 		errors.Is(err, sqlite.ErrNewer):
 		return exitConfig
 	case errors.As(err, &busy), errors.Is(err, flower.ErrLeaseLost):

@@ -30,6 +30,8 @@ type goOptions struct {
 	fresh       bool
 	clarifyOnly bool
 	noTrim      bool
+	window      int // tokens; 0 is found out
+	noHandoff   bool
 	budget      float64
 }
 
@@ -50,6 +52,8 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.BoolVar(&o.fresh, "new", false, a.Say("flag.new"))
 	f.BoolVar(&o.clarifyOnly, "clarify-only", false, a.Say("flag.clarifyonly"))
 	f.BoolVar(&o.noTrim, "no-trim", false, a.Say("flag.notrim"))
+	f.IntVar(&o.window, "window", 0, a.Say("flag.window"))
+	f.BoolVar(&o.noHandoff, "no-handoff", false, a.Say("flag.nohandoff"))
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
 	return c
 }
@@ -68,6 +72,8 @@ func (o goOptions) check(a *app) error {
 		return bad("timeout", o.timeout, "value.timeout")
 	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
 		return bad("budget", o.budget, "value.budget")
+	case o.window < 0:
+		return bad("window", o.window, "value.window")
 	case o.noTrim && a.global.trim:
 		return &usageError{errors.New(a.Say("value.trim"))}
 	}
@@ -209,7 +215,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 
 func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
-		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, print: g.print, budget: g.budget,
+		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, print: g.print, budget: g.budget,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
 			switch ev.(type) {

@@ -138,7 +138,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
-		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, print: show,
+		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, noHandoff: true, print: show,
 		observe: show.Event, budget: o.budget,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})

@@ -197,6 +197,8 @@ func (p *printer) Event(ev flower.Event) {
 		p.say("! ", "unguarded", text.Data{"Err": oneLine(ev.Err.Error())})
 	case flower.RoomChanged:
 		p.roomChanged(ev)
+	case flower.WindowNear, flower.ModelDiffers, flower.HandingOver, flower.HandedOver:
+		p.window(ev)
 	case flower.BooksFailed:
 		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": ev.Err.Error()})
 	}

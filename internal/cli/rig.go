@@ -37,6 +37,9 @@ type rigOptions struct {
 	human flower.HumanOptions // Store and the like are filled in
 	bench bool                // long results go to the workbench
 	trim  bool
+	// window in tokens, as the person says; 0: config or what is found out.
+	window    int
+	noHandoff bool
 	// guard goes around the toolbox; nil is none.
 	guard func(agent.Toolbox) agent.Toolbox
 
@@ -90,9 +93,22 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	}
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Room: r.room, Human: r.human,
+		Windows: a.newWindows(cfg, r.model, opts.window), NoHandoff: opts.noHandoff,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err
+}
+
+func (a *app) newWindows(cfg config.Config, model *messages.Client, window int) *windows {
+	said := cfg.Window
+	if window > 0 {
+		said = config.Setting[int]{Value: window, Source: "--window"}
+	}
+	return &windows{
+		said: said, baseURL: cfg.BaseURL.Value, model: cfg.Model.Value, calibration: config.CalibrationIn(config.UserDir(a.env)),
+		ask: model.ModelWindow, say: a.Printer, now: a.Now,
+		endpoint: make(map[string]int), overflow: make(map[string]int),
+	}
 }
 
 // newRoom watches the disk of the run directory.

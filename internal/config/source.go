@@ -93,10 +93,10 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// userFile is the person's own .env file; "" when the environment does not
-// say where their files are. A relative XDG_CONFIG_HOME counts as not set, as
-// the XDG base directory specification wants.
-func userFile(env source) string {
+// userDir is flower's directory among the person's own files; "" when the
+// environment does not say where those are. A relative XDG_CONFIG_HOME counts
+// as not set, as the XDG base directory specification wants.
+func userDir(env source) string {
 	dir := env.get("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
 		home := env.get("HOME")
@@ -105,7 +105,16 @@ func userFile(env source) string {
 		}
 		dir = filepath.Join(home, ".config")
 	}
-	return filepath.Join(dir, "flower", ".env")
+	return filepath.Join(dir, "flower")
+}
+
+// userFile is the person's own .env file, "" like userDir.
+func userFile(env source) string {
+	dir := userDir(env)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, ".env")
 }
 
 // fromFile reads a .env file. One that nobody named may be missing, or be a
