@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -45,50 +44,79 @@ const SyntheticModel = "<synthetic>"
 var errNotObject = errors.New("read entry: not a JSON object")
 
 // ParseEntry reads one stored line. It fails on anything that is not a JSON object or whose known keys have the wrong
-// types; invalid UTF-8 and escapes of half a character are read as U+FFFD, NUL bytes around the object are skipped.
+// types; invalid UTF-8 and escapes of half a character are read as U+FFFD, NUL bytes around the object are skipped. Keys
+// match exactly; of keys that are there twice the last one counts.
 func ParseEntry(line []byte) (Entry, error) {
+	return new(reader).entry(bytes.Clone(line))
+}
+
+// entry reads an entry that keeps the line.
+func (r *reader) entry(line []byte) (Entry, error) {
 	line = bytes.Trim(line, "\x00 \t\r\n")
 	if len(line) == 0 || line[0] != '{' {
 		return Entry{}, errNotObject
 	}
 	line, repaired := cleanJSON(line)
-	var v struct {
-		Type             string          `json:"type"`
-		UUID             string          `json:"uuid"`
-		ParentUUID       *string         `json:"parentUuid"`
-		SessionID        string          `json:"sessionId"`
-		AgentID          string          `json:"agentId"`
-		Timestamp        string          `json:"timestamp"`
-		CWD              string          `json:"cwd"`
-		GitBranch        string          `json:"gitBranch"`
-		Version          string          `json:"version"`
-		UserType         string          `json:"userType"`
-		IsSidechain      bool            `json:"isSidechain"`
-		IsMeta           bool            `json:"isMeta"`
-		IsCompactSummary bool            `json:"isCompactSummary"`
-		IsAPIError       bool            `json:"isApiErrorMessage"`
-		ToolDenialKind   string          `json:"toolDenialKind"`
-		Message          json.RawMessage `json:"message"`
-	}
-	if err := json.Unmarshal(line, &v); err != nil {
-		return Entry{}, fmt.Errorf("read entry: %w", err)
-	}
-	e := Entry{
-		Type: v.Type, UUID: v.UUID, SessionID: v.SessionID, AgentID: v.AgentID, Timestamp: v.Timestamp,
-		CWD: v.CWD, GitBranch: v.GitBranch, Version: v.Version, UserType: v.UserType,
-		IsSidechain: v.IsSidechain, IsMeta: v.IsMeta, IsCompactSummary: v.IsCompactSummary, IsAPIError: v.IsAPIError,
-		ToolDenialKind: v.ToolDenialKind, raw: bytes.Clone(line), repaired: repaired,
-	}
-	if v.ParentUUID != nil {
-		e.ParentUUID = *v.ParentUUID
-	}
-	if len(v.Message) > 0 && v.Message[0] == '{' {
-		e.Message = &Message{}
-		if err := json.Unmarshal(v.Message, e.Message); err != nil {
-			return Entry{}, fmt.Errorf("read entry %s: %w", v.UUID, err)
+	*r = reader{text: line, names: r.names}
+	e := Entry{raw: line, repaired: repaired}
+	for more := r.enter('{'); more; more = r.another('{') {
+		key := r.key()
+		if ok := r.entryMember(&e, key); !ok {
+			r.fail(fmt.Errorf("%s has the wrong type", key))
 		}
 	}
+	if err := r.end(); err != nil {
+		return Entry{}, fmt.Errorf("read entry %s: %w", e.UUID, err)
+	}
 	return e, nil
+}
+
+// entryMember reads the value of a key; ok is false if it has the wrong type.
+func (r *reader) entryMember(e *Entry, key []byte) (ok bool) {
+	ok = true
+	switch string(key) {
+	case "type":
+		e.Type, ok = r.name()
+	case "uuid":
+		e.UUID, ok = r.string()
+	case "parentUuid":
+		e.ParentUUID, ok = r.string()
+	case "sessionId":
+		e.SessionID, ok = r.name()
+	case "agentId":
+		e.AgentID, ok = r.name()
+	case "timestamp":
+		e.Timestamp, ok = r.string()
+	case "cwd":
+		e.CWD, ok = r.name()
+	case "gitBranch":
+		e.GitBranch, ok = r.name()
+	case "version":
+		e.Version, ok = r.name()
+	case "userType":
+		e.UserType, ok = r.name()
+	case "isSidechain":
+		e.IsSidechain, ok = r.bool()
+	case "isMeta":
+		e.IsMeta, ok = r.bool()
+	case "isCompactSummary":
+		e.IsCompactSummary, ok = r.bool()
+	case "isApiErrorMessage":
+		e.IsAPIError, ok = r.bool()
+	case "toolDenialKind":
+		e.ToolDenialKind, ok = r.name()
+	case "message":
+		e.Message = nil
+		if r.peek() != '{' {
+			r.skip()
+			break
+		}
+		m := r.message()
+		e.Message = &m
+	default:
+		r.skip()
+	}
+	return ok
 }
 
 // Stamp is what every entry of one conversation says of where it was written.
@@ -158,7 +186,7 @@ func (e Entry) WithMessage(m Message) Entry {
 	list, _ := members(e.raw)
 	var raw json.RawMessage
 	for _, k := range list {
-		if strings.EqualFold(k.key, "message") {
+		if k.key == "message" {
 			raw = e.raw[k.value:k.to]
 		}
 	}

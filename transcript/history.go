@@ -2,23 +2,64 @@ package transcript
 
 import (
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
+// parseShare is how many bytes of a history one goroutine takes at a time: about a millisecond of work.
+const parseShare = 256 << 10
+
 // ParseHistory reads stored lines. Lines that are no entries are left out and counted: runs of NUL and torn JSON, as a
-// power loss leaves them, and objects whose known keys have the wrong types.
+// power loss leaves them, and objects whose known keys have the wrong types. The entries keep the lines, which must not
+// be changed any more. A long history is read by several goroutines.
 func ParseHistory(lines []json.RawMessage) (entries []Entry, damaged int) {
-	entries = make([]Entry, 0, len(lines))
-	for _, line := range lines {
-		e, err := ParseEntry(line)
-		if err != nil {
-			damaged++
-			continue
+	entries = make([]Entry, len(lines))
+	bad := make([]bool, len(lines))
+	shares := shareOut(lines)
+	var next atomic.Int64
+	work := func() {
+		var r reader
+		for i := int(next.Add(1)); i < len(shares); i = int(next.Add(1)) {
+			for at := shares[i-1]; at < shares[i]; at++ {
+				var err error
+				entries[at], err = r.entry(lines[at])
+				bad[at] = err != nil
+			}
 		}
-		entries = append(entries, e)
 	}
-	return entries, damaged
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(shares)-1) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	kept := entries[:0]
+	for i, e := range entries {
+		if !bad[i] {
+			kept = append(kept, e)
+		}
+	}
+	clear(entries[len(kept):])
+	return kept, len(lines) - len(kept)
+}
+
+// shareOut returns the places between which the lines are cut into shares, first and last place included.
+func shareOut(lines []json.RawMessage) []int {
+	places := []int{0}
+	size := 0
+	for i, line := range lines {
+		if size += len(line); size >= parseShare {
+			places = append(places, i+1)
+			size = 0
+		}
+	}
+	if last := len(lines); places[len(places)-1] < last {
+		places = append(places, last)
+	}
+	return places
 }
 
 // node is an entry at work in the pipeline.

@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 )
 
 // member is one key of a JSON object with the places of its parts in the object's bytes.
@@ -12,92 +11,30 @@ type member struct {
 	start, value, to int // of the key's quote, of the value's first byte, behind the value's last byte
 }
 
-// members lists the top-level keys of a JSON object in their order, without decoding the values. ok is false for
-// anything that is not an object; the object's JSON is expected to be valid, as it was read before.
+// members lists the top-level keys of a JSON object in their order. ok is false for anything that is not an object.
 func members(raw []byte) (list []member, ok bool) {
-	at := skipSpace(raw, 0)
-	if at >= len(raw) || raw[at] != '{' {
-		return nil, false
-	}
-	for at = skipSpace(raw, at+1); at < len(raw) && raw[at] == '"'; {
-		m := member{start: at}
-		at = skipValue(raw, at)
-		if json.Unmarshal(raw[m.start:at], &m.key) != nil {
-			return nil, false
-		}
-		if at = skipSpace(raw, at); at >= len(raw) || raw[at] != ':' {
-			return nil, false
-		}
-		m.value = skipSpace(raw, at+1)
-		m.to = skipValue(raw, m.value)
+	r := reader{text: raw}
+	for more := r.enter('{'); more; more = r.another('{') {
+		r.peek()
+		m := member{start: r.at}
+		m.key = string(r.key())
+		m.value = r.at
+		r.skip()
+		m.to = r.at
 		list = append(list, m)
-		if at = skipSpace(raw, m.to); at < len(raw) && raw[at] == ',' {
-			at = skipSpace(raw, at+1)
-		}
 	}
-	return list, at < len(raw) && raw[at] == '}'
-}
-
-func skipSpace(raw []byte, at int) int {
-	for at < len(raw) && (raw[at] == ' ' || raw[at] == '\t' || raw[at] == '\n' || raw[at] == '\r') {
-		at++
-	}
-	return at
-}
-
-// skipValue is the place behind the value that begins at a place.
-func skipValue(raw []byte, at int) int {
-	depth := 0
-	for ; at < len(raw); at++ {
-		switch c := raw[at]; c {
-		case '"':
-			at = skipString(raw, at) - 1
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return at // behind a number or a word
-			}
-			depth--
-		case ',', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return at
-			}
-			continue
-		default: // part of a number or a word, or a colon
-			continue
-		}
-		if depth == 0 {
-			return at + 1
-		}
-	}
-	return len(raw)
-}
-
-// skipString is the place behind the string that begins at a place.
-func skipString(raw []byte, at int) int {
-	for at++; at < len(raw); at++ {
-		switch raw[at] {
-		case '\\':
-			at++
-		case '"':
-			return at + 1
-		}
-	}
-	return len(raw)
+	return list, r.end() == nil
 }
 
 // setMember replaces the value of a top-level key and leaves every other byte as it is. A key that is not there is
-// added at the end. Keys match as encoding/json matches them, letter case aside, and the last one counts. Anything that
-// is not an object is returned unchanged.
+// added at the end. Of keys that are there twice the last one counts. Anything that is not an object is returned unchanged.
 func setMember(raw []byte, key string, value []byte) json.RawMessage {
 	list, ok := members(raw)
 	if !ok {
 		return raw
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if m := list[i]; strings.EqualFold(m.key, key) {
+		if m := list[i]; m.key == key {
 			return splice(raw, m.value, m.to, value)
 		}
 	}
@@ -119,7 +56,7 @@ func deleteMember(raw []byte, key string) json.RawMessage {
 			return raw
 		}
 		i := 0
-		for i < len(list) && !strings.EqualFold(list[i].key, key) {
+		for i < len(list) && list[i].key != key {
 			i++
 		}
 		switch {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -104,7 +103,7 @@ func (e Entry) withText(key, value string) Entry {
 // has says whether the entry's JSON has a top-level key; one that was made here has all that are looked for.
 func (e Entry) has(key string) bool {
 	list, _ := members(e.raw)
-	return e.raw == nil || slices.ContainsFunc(list, func(m member) bool { return strings.EqualFold(m.key, key) })
+	return e.raw == nil || slices.ContainsFunc(list, func(m member) bool { return m.key == key })
 }
 
 // madeUUID is the id of an entry that has none: the same whenever it is made anew.

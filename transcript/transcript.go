@@ -154,58 +154,111 @@ func resultContent(blocks []Block) any {
 
 // UnmarshalJSON reads a block of any type and keeps its bytes.
 func (b *Block) UnmarshalJSON(data []byte) error {
-	var v struct {
-		Type      string          `json:"type"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"signature"`
-		Data      json.RawMessage `json:"data"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Input     json.RawMessage `json:"input"`
-		ToolUseID string          `json:"tool_use_id"`
-		Content   json.RawMessage `json:"content"`
-		IsError   bool            `json:"is_error"`
-	}
-	if err := json.Unmarshal(data, &v); err != nil {
+	r := reader{text: bytes.Clone(data)}
+	v := r.block()
+	if err := r.end(); err != nil {
 		return fmt.Errorf("read block: %w", err)
 	}
-	*b = Block{
-		Type: v.Type, Text: v.Text, Thinking: v.Thinking, Signature: v.Signature,
-		ID: v.ID, Name: v.Name, Input: v.Input, ToolUseID: v.ToolUseID, IsError: v.IsError,
-		raw: append(json.RawMessage(nil), data...),
-	}
-	if v.Type == TypeRedactedThinking {
-		_ = json.Unmarshal(v.Data, &b.Data) // not a string: the block stays as it is and has no data to show
-	}
-	if v.Type == TypeToolResult && len(v.Content) > 0 {
-		content, err := readContent(v.Content)
-		if err != nil {
-			return fmt.Errorf("read result of %s: %w", v.ToolUseID, err)
-		}
-		b.Content = content
-	}
+	*b = v
 	return nil
 }
 
-// readContent reads a string or a list of blocks.
-func readContent(data json.RawMessage) ([]Block, error) {
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 || bytes.Equal(data, []byte("null")) {
-		return nil, nil
-	}
-	if data[0] == '"' {
-		var s string
-		if err := json.Unmarshal(data, &s); err != nil {
-			return nil, err
+// block reads a block. Of one that flower does not know it does not mind what the keys mean. What a result holds is read
+// once it is clear that it is one; inside of one there is no other.
+func (r *reader) block() Block {
+	r.peek()
+	start := r.at
+	var b Block
+	wrong := ""   // a key with another type than it has in the blocks that flower knows
+	content := -1 // where it stands
+	for more := r.enter('{'); more; more = r.another('{') {
+		key := r.key()
+		if string(key) == "content" {
+			content = r.at
 		}
-		return []Block{Text(s)}, nil
+		if ok := r.blockMember(&b, key); !ok && wrong == "" {
+			wrong = string(key)
+		}
 	}
-	var blocks []Block
-	if err := json.Unmarshal(data, &blocks); err != nil {
-		return nil, err
+	end := r.at
+	if b.Type == TypeToolResult && content >= 0 && r.err == nil && !r.inside {
+		var ok bool
+		r.at, r.inside = content, true
+		if b.Content, ok = r.content(); !ok {
+			wrong = "content"
+		}
+		r.inside = false
 	}
-	return blocks, nil
+	if wrong != "" && (b.Type == "" || ours(b.Type)) {
+		r.fail(fmt.Errorf("%s of a %s block has the wrong type", wrong, b.Type))
+	}
+	if r.err != nil {
+		return Block{}
+	}
+	r.at = end
+	b.raw = r.text[start:end:end]
+	return b
+}
+
+// ours says whether a block of the type has fields in Block.
+func ours(blockType string) bool {
+	switch blockType {
+	case TypeText, TypeThinking, TypeRedactedThinking, TypeToolUse, TypeToolResult:
+		return true
+	}
+	return false
+}
+
+// blockMember reads the value of a key; ok is false if it has the wrong type.
+func (r *reader) blockMember(b *Block, key []byte) (ok bool) {
+	ok = true
+	switch string(key) {
+	case "type":
+		b.Type, ok = r.name()
+	case "text":
+		b.Text, ok = r.string()
+	case "thinking":
+		b.Thinking, ok = r.string()
+	case "signature":
+		b.Signature, ok = r.string()
+	case "data":
+		b.Data, _ = r.string() // not a string: the block stays as it is and has no data to show
+	case "id":
+		b.ID, ok = r.string()
+	case "name":
+		b.Name, ok = r.name()
+	case "input":
+		b.Input = r.raw()
+	case "tool_use_id":
+		b.ToolUseID, ok = r.string()
+	case "is_error":
+		b.IsError, ok = r.bool()
+	default:
+		r.skip()
+	}
+	return ok
+}
+
+// content reads a string or a list of blocks; ok is false for a value of another type, which is skipped.
+func (r *reader) content() (blocks []Block, ok bool) {
+	switch r.peek() {
+	case '"':
+		s, ok := r.string()
+		return []Block{Text(s)}, ok
+	case '[':
+		ok = true
+		for more := r.enter('['); more; more = r.another('[') {
+			if r.peek() == '{' {
+				blocks = append(blocks, r.block())
+				continue
+			}
+			raw := r.raw()
+			ok = ok && string(raw) == "null"
+			blocks = append(blocks, Block{raw: raw}) // is no block and goes like one without a type
+		}
+		return blocks, ok
+	}
+	return nil, string(r.raw()) == "null"
 }
 
 // Message is one message of the API.
@@ -267,26 +320,78 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a message whose content is a string or a list of blocks.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var v struct {
-		ID         string          `json:"id"`
-		Role       string          `json:"role"`
-		Model      string          `json:"model"`
-		Content    json.RawMessage `json:"content"`
-		StopReason string          `json:"stop_reason"`
-		Usage      json.RawMessage `json:"usage"`
-	}
-	if err := json.Unmarshal(data, &v); err != nil {
+	r := reader{text: bytes.Clone(data)}
+	v := r.message()
+	if err := r.end(); err != nil {
 		return fmt.Errorf("read message: %w", err)
 	}
-	content, err := readContent(v.Content)
-	if err != nil {
-		return fmt.Errorf("read content: %w", err)
-	}
-	*m = Message{Role: v.Role, Content: content, ID: v.ID, Model: v.Model, StopReason: v.StopReason}
-	if len(v.Usage) > 0 && json.Unmarshal(v.Usage, &m.Usage) != nil {
-		m.Usage = Usage{} // a gateway's own way to count: no reason to lose the message
-	}
+	*m = v
 	return nil
+}
+
+func (r *reader) message() Message {
+	var m Message
+	for more := r.enter('{'); more; more = r.another('{') {
+		key := r.key()
+		if ok := r.messageMember(&m, key); !ok {
+			r.fail(fmt.Errorf("%s of the message has the wrong type", key))
+		}
+	}
+	return m
+}
+
+// messageMember reads the value of a key; ok is false if it has the wrong type.
+func (r *reader) messageMember(m *Message, key []byte) (ok bool) {
+	ok = true
+	switch string(key) {
+	case "id":
+		m.ID, ok = r.string()
+	case "role":
+		m.Role, ok = r.name()
+	case "model":
+		m.Model, ok = r.name()
+	case "content":
+		m.Content, ok = r.content()
+	case "stop_reason":
+		m.StopReason, ok = r.name()
+	case "usage":
+		m.Usage = r.usage()
+	default:
+		r.skip()
+	}
+	return ok
+}
+
+// usage reads a count. A gateway's own way to count is no reason to lose the message: it is read as no count at all.
+func (r *reader) usage() Usage {
+	if r.peek() != '{' {
+		r.skip()
+		return Usage{}
+	}
+	var u Usage
+	all := true
+	for more := r.enter('{'); more; more = r.another('{') {
+		ok := true
+		switch string(r.key()) {
+		case "input_tokens":
+			u.Input, ok = r.int()
+		case "output_tokens":
+			u.Output, ok = r.int()
+		case "cache_read_input_tokens":
+			u.CacheRead, ok = r.int()
+		case "cache_creation_input_tokens":
+			u.CacheWrite, ok = r.int()
+		case "cache_creation_1h_input_tokens":
+			u.CacheWrite1h, ok = r.int()
+		default:
+			r.skip()
+		}
+		all = all && ok
+	}
+	if !all {
+		return Usage{}
+	}
+	return u
 }
 
 // ToolUses returns the message's calls in order.
