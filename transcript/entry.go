@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Entry is one stored JSON object. The exported fields are a view; JSON writes the object as it was read, with only
@@ -56,19 +57,31 @@ func (r *reader) entry(line []byte) (Entry, error) {
 	if len(line) == 0 || line[0] != '{' {
 		return Entry{}, errNotObject
 	}
-	line, repaired := cleanJSON(line)
-	*r = reader{text: line, names: r.names}
-	e := Entry{raw: line, repaired: repaired}
-	for more := r.enter('{'); more; more = r.another('{') {
-		key := r.key()
-		if ok := r.entryMember(&e, key); !ok {
-			r.fail(fmt.Errorf("%s has the wrong type", key))
-		}
+	e := Entry{raw: line}
+	if !utf8.Valid(line) {
+		e.raw, e.repaired = cleanJSON(line)
 	}
-	if err := r.end(); err != nil {
+	err := r.members(&e)
+	if err == nil && r.halves && !e.repaired {
+		e = Entry{}
+		e.raw, e.repaired = cleanJSON(line)
+		err = r.members(&e)
+	}
+	if err != nil {
 		return Entry{}, fmt.Errorf("read entry %s: %w", e.UUID, err)
 	}
 	return e, nil
+}
+
+func (r *reader) members(e *Entry) error {
+	*r = reader{text: e.raw, names: r.names}
+	for more := r.enter('{'); more; more = r.another('{') {
+		key := r.key()
+		if ok := r.entryMember(e, key); !ok {
+			r.fail(fmt.Errorf("%s has the wrong type", key))
+		}
+	}
+	return r.end()
 }
 
 // entryMember reads the value of a key; ok is false if it has the wrong type.

@@ -25,9 +25,6 @@ func cleanJSON(text []byte) (clean []byte, repaired bool) {
 // loneSurrogates finds the places of \uXXXX escapes that stand for half a character.
 func loneSurrogates(text []byte) []int {
 	var places []int
-	if !bytes.Contains(text, []byte(`\u`)) {
-		return nil
-	}
 	for at := 0; ; {
 		skip := bytes.IndexByte(text[at:], '\\')
 		if skip < 0 {
