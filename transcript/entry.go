@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -32,9 +33,13 @@ type Entry struct {
 	// Message is nil for entries that carry none (system notes and the like).
 	Message *Message
 
-	raw      json.RawMessage
-	repaired bool // bytes of it could not be read and were replaced
+	raw      json.RawMessage // as it was read; nil of one that was made here
+	edits    []edit          // what has changed since: written only when somebody asks for the JSON
+	repaired bool            // bytes of it could not be read and were replaced
 }
+
+// edit is a change of an entry's JSON. The bytes it is given stay as they are.
+type edit func(raw json.RawMessage) json.RawMessage
 
 // DeniedByRule is the ToolDenialKind of a call that a guard refused.
 const DeniedByRule = "permission-rule"
@@ -153,7 +158,7 @@ func NewEntry(s Stamp, uuid, parent string, at time.Time, m Message) Entry {
 // MarshalJSON writes the entry as it was read; one made here is written in the key order Claude Code uses.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	if e.raw != nil {
-		return e.raw, nil
+		return e.written(), nil
 	}
 	return encode(struct {
 		ParentUUID       *string  `json:"parentUuid"`
@@ -188,25 +193,57 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// written is the JSON of an entry that was read, with all that has changed.
+func (e Entry) written() json.RawMessage {
+	raw := e.raw
+	for _, change := range e.edits {
+		raw = change(raw)
+	}
+	return raw
+}
+
+// edited returns the entry with one more change; one that was made here is written from its fields and needs none.
+func (e Entry) edited(change edit) Entry {
+	if e.raw != nil {
+		e.edits = append(e.edits[:len(e.edits):len(e.edits)], change)
+	}
+	return e
+}
+
+// withMember sets a top-level key of an entry that was read.
+func (e Entry) withMember(key string, value any) Entry {
+	return e.edited(func(raw json.RawMessage) json.RawMessage { return setMember(raw, key, mustEncode(value)) })
+}
+
+// withoutMember drops a top-level key of an entry that was read.
+func (e Entry) withoutMember(key string) Entry {
+	return e.edited(func(raw json.RawMessage) json.RawMessage { return deleteMember(raw, key) })
+}
+
+// WithParent returns the entry hung on another one; "" makes it a root. All other bytes of an entry that was read stay.
+func (e Entry) WithParent(uuid string) Entry {
+	e.ParentUUID = uuid
+	return e.withMember("parentUuid", optional(uuid))
+}
+
 // WithMessage returns the entry with another message. Of an entry that was read only what differs is written anew: the
 // content, and those of the message's other known keys that have another value; all other bytes stay.
 func (e Entry) WithMessage(m Message) Entry {
 	old := e.Message
 	e.Message = &m
-	if e.raw == nil {
-		return e
-	}
-	list, _ := members(e.raw)
-	var raw json.RawMessage
-	for _, k := range list {
-		if k.key == "message" {
-			raw = e.raw[k.value:k.to]
+	return e.edited(func(raw json.RawMessage) json.RawMessage {
+		list, _ := members(raw)
+		for _, k := range slices.Backward(list) {
+			if k.key == "message" && old != nil {
+				return splice(raw, k.value, k.to, m.over(*old, raw[k.value:k.to]))
+			}
 		}
-	}
-	if old == nil || len(raw) == 0 || raw[0] != '{' {
-		e.raw = setMember(e.raw, "message", mustEncode(m))
-		return e
-	}
+		return setMember(raw, "message", mustEncode(m))
+	})
+}
+
+// over writes the message over the JSON of another one.
+func (m Message) over(old Message, raw json.RawMessage) json.RawMessage {
 	raw = setMember(raw, "content", encodeBlocks(m.Content))
 	set := func(key string, changed bool, value any) {
 		if changed {
@@ -218,25 +255,7 @@ func (e Entry) WithMessage(m Message) Entry {
 	set("model", m.Model != old.Model, m.Model)
 	set("stop_reason", m.StopReason != old.StopReason, optional(m.StopReason))
 	set("usage", m.Usage != old.Usage, m.Usage)
-	e.raw = setMember(e.raw, "message", raw)
-	return e
-}
-
-// WithParent returns the entry hung on another one; "" makes it a root. All other bytes of an entry that was read stay.
-func (e Entry) WithParent(uuid string) Entry {
-	e.ParentUUID = uuid
-	if e.raw != nil {
-		e.raw = setMember(e.raw, "parentUuid", mustEncode(optional(uuid)))
-	}
-	return e
-}
-
-// withoutMember drops a top-level key of an entry that was read.
-func (e Entry) withoutMember(key string) Entry {
-	if bytes.Contains(e.raw, []byte(key)) {
-		e.raw = deleteMember(e.raw, key)
-	}
-	return e
+	return raw
 }
 
 // encodeBlocks writes a list of blocks with the bytes they were read from.

@@ -35,13 +35,18 @@ func (p *piece) looks(call *piece) bool {
 		return false
 	}
 	text := p.PlainText()
-	if isNote(text) || utf8.RuneCountInString(text) > expireMax {
+	if isNote(text) || longer(text, expireMax) {
 		return false
 	}
 	var input struct {
 		Command string `json:"command"`
 	}
 	return json.Unmarshal(call.Input, &input) == nil && shell.Ephemeral(input.Command)
+}
+
+// longer says whether the text has more than n characters. It need not count those of a text that is long.
+func longer(text string, n int) bool {
+	return len(text) > n && (len(text) > n*utf8.UTFMax || utf8.RuneCountInString(text) > n)
 }
 
 // editable results are those that no later stage decides on: not protected, not denied, not interrupted.

@@ -8,10 +8,17 @@ import "slices"
 type graph struct {
 	nodes []*node // in stored order
 	order []*node // parents before children, otherwise in stored order
+	calls map[callKey]*piece
+}
+
+// callKey names a call: its id is unique only among the calls of one answer.
+type callKey struct {
+	of *group
+	id string
 }
 
 func newGraph(entries []Entry, agentID string, report *Report) *graph {
-	g := &graph{}
+	g := &graph{calls: map[callKey]*piece{}}
 	byID := g.collect(entries, agentID, report)
 	g.link(byID, report)
 	g.matchResults()
@@ -23,7 +30,8 @@ func newGraph(entries []Entry, agentID string, report *Report) *graph {
 // collect makes nodes of the thread's entries; of entries with the same uuid the first one counts.
 func (g *graph) collect(entries []Entry, agentID string, report *Report) map[string]*node {
 	byID := make(map[string]*node, len(entries))
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
 		if !thread(e, agentID) {
 			continue
 		}
@@ -160,9 +168,9 @@ func (g *graph) groupAnswers() {
 				between.unfit = true // it would have to move with the answer's entries
 			}
 		} else {
-			n.group = &group{id: id, byID: map[string]*piece{}}
+			n.group = &group{id: id}
 		}
-		n.group.add(n)
+		g.join(n.group, n)
 	}
 	for _, n := range g.nodes {
 		if n.role == RoleAssistant && n == n.group.members[0] {
@@ -186,17 +194,18 @@ func (n *node) speaks() bool {
 	})
 }
 
-// add adds an entry of the answer. The second call with one id in an answer is of no use to the API.
-func (g *group) add(n *node) {
-	g.members = append(g.members, n)
+// join adds an entry to an answer. The second call with one id in an answer is of no use to the API.
+func (g *graph) join(to *group, n *node) {
+	to.members = append(to.members, n)
 	for _, p := range n.pieces {
 		if p.Type != TypeToolUse || p.gone || n.synthetic() {
 			continue
 		}
-		first := g.byID[p.ID]
+		key := callKey{of: to, id: p.ID}
+		first := g.calls[key]
 		if first == nil {
-			g.byID[p.ID] = p
-			g.calls = append(g.calls, p)
+			g.calls[key] = p
+			to.calls = append(to.calls, p)
 			continue
 		}
 		if first.mate == nil && p.mate != nil {
@@ -211,13 +220,12 @@ func (g *group) add(n *node) {
 
 // findSatellites lists the entries with results of the answer's calls, in the order of the calls.
 func (g *group) findSatellites() {
-	seen := map[*node]bool{}
 	for _, c := range g.calls {
-		if c.mate == nil || seen[c.mate.node] {
+		if c.mate == nil || c.mate.node.holder == g {
 			continue
 		}
 		n := c.mate.node
-		seen[n] = true
+		n.holder = g
 		g.satellites = append(g.satellites, n)
 		if n.group == nil {
 			n.group = g

@@ -65,7 +65,8 @@ func (p *piece) healContent() {
 	empty := func(b Block) bool { return b.Type == TypeText && b.Text == "" && b.raw != nil || b.Type == "" }
 	if slices.ContainsFunc(p.Content, empty) {
 		content := slices.DeleteFunc(slices.Clone(p.Content), empty)
-		p.Block, p.differ = ToolResult(p.ToolUseID, p.IsError, content...), true
+		b := ToolResult(p.ToolUseID, p.IsError, content...)
+		p.Block, p.differ = &b, true
 	}
 }
 
@@ -93,10 +94,9 @@ func (h *history) answerCalls(keepOpen bool) {
 	if keepOpen {
 		end = h.openUnit()
 	}
-	listed := map[*node]bool{} // an entry that answers several messages stands only once
 	for _, u := range h.units {
 		for _, n := range u.nodes {
-			listed[n] = true
+			n.listed = true // an entry that answers several messages stands only once
 		}
 	}
 	for i, u := range h.units {
@@ -105,8 +105,8 @@ func (h *history) answerCalls(keepOpen bool) {
 		}
 		var results []*node
 		list := func(n *node) {
-			if !listed[n] {
-				listed[n] = true
+			if !n.listed {
+				n.listed = true
 				results = append(results, n)
 			}
 		}
@@ -158,7 +158,7 @@ func insertResult(call *piece) *node {
 	sum := sha256.Sum256([]byte(e.UUID + "\x00" + call.ID))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, made by a rule of one's own
 	m := Message{Role: RoleUser, Content: []Block{UnknownOutcome(call.ID)}}
-	n := newNode(Entry{
+	n := newNode(&Entry{
 		Type: RoleUser, UUID: fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]),
 		ParentUUID: e.UUID, SessionID: e.SessionID, AgentID: e.AgentID, IsSidechain: e.IsSidechain,
 		Timestamp: e.Timestamp, CWD: e.CWD, GitBranch: e.GitBranch, Version: e.Version, UserType: "external", Message: &m,

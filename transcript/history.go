@@ -64,7 +64,7 @@ func shareOut(lines []json.RawMessage) []int {
 
 // node is an entry at work in the pipeline.
 type node struct {
-	entry  Entry
+	entry  *Entry   // not to be changed: what is changed is another one
 	at     int      // place in stored order
 	role   string   // of its message; "" for entries that are none
 	unfit  bool     // cannot stay: should be a message and is none, or hangs between two entries of one answer
@@ -76,6 +76,9 @@ type node struct {
 	up       *node  // the nearest ancestor that speaks
 	group    *group // what it belongs to, if anything
 	words    bool   // see graph.findWords
+	holder   *group // the last group that has listed it as a satellite
+	listed   bool   // among the results of a unit
+	home     *unit
 
 	onPath bool  // an ancestor of the newest leaf, or that leaf
 	kept   bool  // part of the conversation
@@ -86,7 +89,7 @@ type node struct {
 
 // piece is a block at work in the pipeline.
 type piece struct {
-	Block
+	*Block // not to be changed
 	node   *node
 	mate   *piece // of a call its result, of a result its call
 	gone   bool
@@ -104,7 +107,7 @@ func (p *piece) remove() { p.gone, p.edit, p.differ = true, true, true }
 func (p *piece) discard() { p.gone, p.differ = true, true }
 
 // replace puts another block in the place of one that was sent before.
-func (p *piece) replace(b Block) { p.Block, p.edit, p.differ = b, true, true }
+func (p *piece) replace(b Block) { p.Block, p.edit, p.differ = &b, true, true }
 
 // group is one answer of the model with what belongs to it: Claude Code stores an answer in several entries, one for each
 // block, chained and with the same message id; the results hang anywhere and are found by the ids of their calls.
@@ -112,8 +115,7 @@ type group struct {
 	id         string
 	members    []*node // its entries, parents before children
 	calls      []*piece
-	byID       map[string]*piece // the calls
-	satellites []*node           // entries with results of its calls
+	satellites []*node // entries with results of its calls
 }
 
 // answered says whether any result of the group's calls is stored.
@@ -150,7 +152,7 @@ func newHistory(entries []Entry, opts Options) *history {
 }
 
 // thread says whether the entry belongs to the conversation of an agent; "" is the main thread.
-func thread(e Entry, agentID string) bool {
+func thread(e *Entry, agentID string) bool {
 	if agentID == "" {
 		return !e.IsSidechain
 	}
@@ -158,7 +160,7 @@ func thread(e Entry, agentID string) bool {
 }
 
 // conversation says who speaks in the entry: "" if it is no message. ok is false for a message that cannot be used.
-func conversation(e Entry) (role string, ok bool) {
+func conversation(e *Entry) (role string, ok bool) {
 	if e.Type != RoleUser && e.Type != RoleAssistant && (e.Type != "" || e.Message == nil) {
 		return "", true
 	}
@@ -173,14 +175,16 @@ func conversation(e Entry) (role string, ok bool) {
 	return "", false
 }
 
-func newNode(e Entry, role string) *node {
+func newNode(e *Entry, role string) *node {
 	n := &node{entry: e, role: role}
-	if role == "" {
+	if role == "" || len(e.Message.Content) == 0 {
 		return n
 	}
-	n.pieces = make([]*piece, len(e.Message.Content))
-	for i, b := range e.Message.Content {
-		n.pieces[i] = &piece{Block: b, node: n}
+	pieces := make([]piece, len(e.Message.Content))
+	n.pieces = make([]*piece, len(pieces))
+	for i := range pieces {
+		pieces[i] = piece{Block: &e.Message.Content[i], node: n}
+		n.pieces[i] = &pieces[i]
 	}
 	return n
 }
@@ -231,6 +235,6 @@ func (h *history) all(yield func(*node) bool) {
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // onlyText says whether a result holds nothing but text.
-func onlyText(result Block) bool {
+func onlyText(result *Block) bool {
 	return !slices.ContainsFunc(result.Content, func(b Block) bool { return b.Type != TypeText })
 }

@@ -28,14 +28,14 @@ func Portable(entries []Entry, s Stamp, at time.Time) []Entry {
 		}
 		if e.UUID == "" {
 			e.UUID = madeUUID(s, i, e)
-			e = e.withText("uuid", e.UUID)
+			e = e.withMember("uuid", e.UUID)
 		}
-		if e.ParentUUID != "" && !known[e.ParentUUID] || e.ParentUUID == "" && !e.has("parentUuid") {
+		if e.ParentUUID != "" && !known[e.ParentUUID] || e.ParentUUID == "" && !e.keys()["parentUuid"] {
 			e = e.WithParent(last)
 		}
 		if e.Timestamp == "" {
 			e.Timestamp = when
-			e = e.withText("timestamp", when)
+			e = e.withMember("timestamp", when)
 		}
 		out = append(out, e.stamped(s))
 		last, when = e.UUID, e.Timestamp
@@ -48,18 +48,19 @@ func (e Entry) placed() bool { return e.UUID != "" || e.Message != nil }
 
 // stamped fills in what the entry does not say of where it was written.
 func (e Entry) stamped(s Stamp) Entry {
+	has := e.keys()
 	e = e.WithSession(s.SessionID)
 	if e.Type == "" && e.Message != nil {
 		e.Type = e.Message.Role
-		e = e.withText("type", e.Type)
+		e = e.withMember("type", e.Type)
 	}
-	if !e.has("isSidechain") {
+	if !has["isSidechain"] {
 		e.IsSidechain = s.AgentID != ""
-		e.raw = setMember(e.raw, "isSidechain", mustEncode(e.IsSidechain))
+		e = e.withMember("isSidechain", e.IsSidechain)
 	}
 	if e.AgentID == "" && s.AgentID != "" {
 		e.AgentID = s.AgentID
-		e = e.withText("agentId", s.AgentID)
+		e = e.withMember("agentId", s.AgentID)
 	}
 	for _, m := range []struct {
 		key   string
@@ -69,9 +70,9 @@ func (e Entry) stamped(s Stamp) Entry {
 		{"userType", &e.UserType, "external"}, {"cwd", &e.CWD, s.CWD}, {"version", &e.Version, s.Version}, {"gitBranch", &e.GitBranch, s.GitBranch},
 	} {
 		// An empty branch is one, too: there was none.
-		if !e.has(m.key) || *m.field == "" && m.key != "gitBranch" {
+		if !has[m.key] || *m.field == "" && m.key != "gitBranch" {
 			*m.field = m.value
-			e.raw = e.withText(m.key, m.value).raw
+			e = e.withMember(m.key, m.value)
 		}
 	}
 	return e
@@ -83,32 +84,32 @@ func (e Entry) WithSession(id string) Entry {
 		return e
 	}
 	e.SessionID = id
-	return e.withText("sessionId", id)
+	return e.withMember("sessionId", id)
 }
 
 // WithAgent returns the entry as one of another subagent.
 func (e Entry) WithAgent(id string) Entry {
 	e.AgentID = id
-	return e.withText("agentId", id)
+	return e.withMember("agentId", id)
 }
 
-// withText sets a top-level key of an entry that was read.
-func (e Entry) withText(key, value string) Entry {
-	if e.raw != nil {
-		e.raw = setMember(e.raw, key, mustEncode(value))
+// keys returns the top-level keys of an entry's JSON.
+func (e Entry) keys() map[string]bool {
+	raw, err := e.MarshalJSON()
+	if err != nil {
+		return nil
 	}
-	return e
-}
-
-// has says whether the entry's JSON has a top-level key; one that was made here has all that are looked for.
-func (e Entry) has(key string) bool {
-	list, _ := members(e.raw)
-	return e.raw == nil || slices.ContainsFunc(list, func(m member) bool { return m.key == key })
+	list, _ := members(raw)
+	keys := make(map[string]bool, len(list))
+	for _, m := range list {
+		keys[m.key] = true
+	}
+	return keys
 }
 
 // madeUUID is the id of an entry that has none: the same whenever it is made anew.
 func madeUUID(s Stamp, at int, e Entry) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", s.SessionID, s.AgentID, at, e.raw))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%s", s.SessionID, s.AgentID, at, e.written()))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // RFC 9562: version 8, made by a rule of one's own
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

@@ -88,7 +88,7 @@ func Prepare(entries []Entry, opts Options) Prepared {
 	h.relink() // behind heal, which also drops entries
 	p := Prepared{Entries: h.entries(), Messages: h.messages(), Spills: spills, Same: h.same, Leaf: h.leafID()}
 	for _, c := range h.open {
-		p.Open = append(p.Open, c.Block)
+		p.Open = append(p.Open, *c.Block)
 	}
 	p.Report = h.report
 	return p

@@ -31,7 +31,8 @@ func (h *history) relink() {
 			uuid = n.now.entry.UUID
 		}
 		if n.out && uuid != n.entry.ParentUUID {
-			n.entry = n.entry.WithParent(uuid)
+			e := n.entry.WithParent(uuid)
+			n.entry = &e
 		}
 	}
 	for _, n := range h.nodes {

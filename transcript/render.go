@@ -4,10 +4,11 @@ import "slices"
 
 // entries returns what stays, with the messages as they are now. Notes stand behind the unit they hang on.
 func (h *history) entries() []Entry {
-	home := make(map[*node]*unit, len(h.nodes))
 	for _, u := range h.units {
-		for _, n := range slices.Concat(u.nodes, u.results) {
-			home[n] = u
+		for _, list := range [2][]*node{u.nodes, u.results} {
+			for _, n := range list {
+				n.home = u
+			}
 		}
 	}
 	notes := map[*unit][]*node{} // nil is the beginning
@@ -17,7 +18,11 @@ func (h *history) entries() []Entry {
 			for anchor != nil && anchor.role == "" {
 				anchor = anchor.now
 			}
-			notes[home[anchor]] = append(notes[home[anchor]], n)
+			var after *unit
+			if anchor != nil {
+				after = anchor.home
+			}
+			notes[after] = append(notes[after], n)
 		}
 	}
 	list := make([]Entry, 0, len(h.nodes))
@@ -41,13 +46,13 @@ func (h *history) entries() []Entry {
 func (n *node) render() Entry {
 	differ := func(p *piece) bool { return p.differ }
 	if !slices.ContainsFunc(n.pieces, differ) {
-		return n.entry
+		return *n.entry
 	}
 	m := *n.entry.Message
 	m.Content = nil
 	for _, p := range n.pieces {
 		if !p.gone {
-			m.Content = append(m.Content, p.Block)
+			m.Content = append(m.Content, *p.Block)
 		}
 	}
 	e := n.entry.WithMessage(m)
@@ -108,7 +113,7 @@ func (h *history) messages() []Message {
 		}
 		for _, c := range u.group.calls {
 			if c.live() && c.mate.live() {
-				answer.Content = append(answer.Content, c.mate.Block)
+				answer.Content = append(answer.Content, *c.mate.Block)
 			}
 		}
 		answer.Content = live(answer.Content, u.results)
@@ -128,7 +133,7 @@ func live(blocks []Block, nodes []*node) []Block {
 		}
 		for _, p := range n.pieces {
 			if !p.gone && p.Type != TypeToolResult {
-				blocks = append(blocks, p.Block)
+				blocks = append(blocks, *p.Block)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Roles of a message.
@@ -91,10 +92,13 @@ func (b Block) IsThinking() bool { return b.Type == TypeThinking || b.Type == Ty
 
 // PlainText joins the text of a block: of a text block its text, of a tool result the texts inside it.
 func (b Block) PlainText() string {
-	if b.Type != TypeToolResult {
+	switch {
+	case b.Type != TypeToolResult:
 		return b.Text
+	case len(b.Content) == 1:
+		return b.Content[0].Text
 	}
-	var out bytes.Buffer
+	var out strings.Builder
 	for _, c := range b.Content {
 		out.WriteString(c.Text)
 	}
@@ -407,7 +411,7 @@ func (m Message) ToolUses() []Block {
 
 // PlainText joins the message's text blocks with blank lines.
 func (m Message) PlainText() string {
-	var out bytes.Buffer
+	var out strings.Builder
 	for _, b := range m.Content {
 		if b.Type != TypeText || b.Text == "" {
 			continue

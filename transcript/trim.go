@@ -17,7 +17,7 @@ const (
 func (h *history) trim(keep int) []Spill {
 	var big []*piece
 	for _, r := range h.results {
-		if r.editable() && onlyText(r.Block) && utf8.RuneCountInString(r.PlainText()) >= trimMin {
+		if r.editable() && onlyText(r.Block) && longer(r.PlainText(), trimMin-1) {
 			big = append(big, r)
 		}
 	}
