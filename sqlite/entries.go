@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"flower/agent"
 	"flower/transcript"
@@ -57,6 +58,8 @@ func (s *Store) Has(ctx context.Context, key agent.Key) (bool, error) {
 	return has, nil
 }
 
+// payloads returns what a query finds. A session can have many megabytes, which are not copied: the bytes are those of
+// the string that the driver has made of a row, and nobody may change them.
 func payloads(ctx context.Context, stmt *sql.Stmt, args ...any) ([]json.RawMessage, error) {
 	var entries []json.RawMessage
 	err := retry(ctx, func() (err error) {
@@ -67,11 +70,11 @@ func payloads(ctx context.Context, stmt *sql.Stmt, args ...any) ([]json.RawMessa
 		}
 		defer func() { err = errors.Join(err, rows.Close()) }()
 		for rows.Next() {
-			var payload []byte
+			var payload string
 			if err := rows.Scan(&payload); err != nil {
 				return err
 			}
-			entries = append(entries, payload)
+			entries = append(entries, unsafe.Slice(unsafe.StringData(payload), len(payload)))
 		}
 		return rows.Err()
 	})

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/json"
 	"slices"
 	"unicode/utf8"
 
@@ -17,31 +16,49 @@ const (
 
 // expire replaces old results of commands that only look.
 func (h *history) expire() {
-	var short []*piece
+	type look struct {
+		result  *piece
+		command string
+		only    bool // looks, and does nothing
+	}
+	var looks []look
 	for call, result := range h.results {
-		if result.looks(call) {
-			short = append(short, result)
+		if command, ok := call.command(); ok && result.short() {
+			looks = append(looks, look{result: result, command: command})
 		}
 	}
-	for _, r := range short[:max(0, len(short)-expireKeep)] {
+	spread(len(looks), func(i int) { looks[i].only = shell.Ephemeral(looks[i].command) }) // parsing is most of the work
+	looks = slices.DeleteFunc(looks, func(l look) bool { return !l.only })
+	for _, l := range looks[:max(0, len(looks)-expireKeep)] {
+		r := l.result
 		r.replace(ToolResult(r.ToolUseID, r.IsError, Text(expiredNote)))
 		h.report.Expired++
 	}
 }
 
-// looks says whether the result is the short output of an ephemeral command and may be edited.
-func (p *piece) looks(call *piece) bool {
-	if call.Name != "Bash" || !p.editable() || !onlyText(p.Block) {
+// command is what a call has the shell do.
+func (p *piece) command() (command string, ok bool) {
+	if p.Name != "Bash" {
+		return "", false
+	}
+	r := reader{text: p.Input}
+	for more := r.enter('{'); more; more = r.another('{') {
+		if string(r.key()) == "command" {
+			command, ok = r.string()
+		} else {
+			r.skip()
+		}
+	}
+	return command, ok && r.end() == nil
+}
+
+// short says whether the result is a short text and may be edited.
+func (p *piece) short() bool {
+	if !p.editable() || !onlyText(p.Block) {
 		return false
 	}
 	text := p.PlainText()
-	if isNote(text) || longer(text, expireMax) {
-		return false
-	}
-	var input struct {
-		Command string `json:"command"`
-	}
-	return json.Unmarshal(call.Input, &input) == nil && shell.Ephemeral(input.Command)
+	return !isNote(text) && !longer(text, expireMax)
 }
 
 // longer says whether the text has more than n characters. It need not count those of a text that is long.

@@ -19,23 +19,14 @@ func ParseHistory(lines []json.RawMessage) (entries []Entry, damaged int) {
 	entries = make([]Entry, len(lines))
 	bad := make([]bool, len(lines))
 	shares := shareOut(lines)
-	var next atomic.Int64
-	work := func() {
+	spread(len(shares)-1, func(share int) {
 		var r reader
-		for i := int(next.Add(1)); i < len(shares); i = int(next.Add(1)) {
-			for at := shares[i-1]; at < shares[i]; at++ {
-				var err error
-				entries[at], err = r.entry(lines[at])
-				bad[at] = err != nil
-			}
+		for at := shares[share]; at < shares[share+1]; at++ {
+			var err error
+			entries[at], err = r.entry(lines[at])
+			bad[at] = err != nil
 		}
-	}
-	var others sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(shares)-1) - 1 {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
+	})
 	kept := entries[:0]
 	for i, e := range entries {
 		if !bad[i] {
@@ -44,6 +35,22 @@ func ParseHistory(lines []json.RawMessage) (entries []Entry, damaged int) {
 	}
 	clear(entries[len(kept):])
 	return kept, len(lines) - len(kept)
+}
+
+// spread calls do with the numbers from 0 to n-1, on all processors, and waits for all of it.
+func spread(n int, do func(i int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			do(i)
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
 }
 
 // shareOut returns the places between which the lines are cut into shares, first and last place included.

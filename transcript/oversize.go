@@ -251,7 +251,7 @@ type shrinker struct {
 // apply makes a piece fit; if drop is set its images and documents go whatever their size.
 func (s *shrinker) apply(p *piece, fit Fit, drop bool) {
 	bytes, images := p.weigh()
-	content := []Block{p.Block}
+	content := []Block{*p.Block}
 	if p.Type == TypeToolResult {
 		content = slices.Clone(p.Content)
 	}

@@ -35,8 +35,9 @@ type reader struct {
 	err   error
 	names map[string]string // texts that come again and again, each kept once
 
-	inside bool // of a result: see block
-	halves bool // an escape of half a character was read
+	blocks []Block // of the lists that are not read to their ends yet
+	inside bool    // of a result: see block
+	halves bool    // an escape of half a character was read
 }
 
 func (r *reader) fail(err error) {

@@ -68,7 +68,7 @@ func (n *node) render() Entry {
 
 // messages returns what is sent.
 func (h *history) messages() []Message {
-	var list []Message
+	list := make([]Message, 0, 2*len(h.units)+1)
 	say := func(m Message) {
 		switch last := len(list) - 1; {
 		case len(m.Content) == 0:
@@ -99,7 +99,7 @@ func (h *history) messages() []Message {
 				m.Role = n.role
 			}
 		}
-		m.Content = live(nil, u.nodes)
+		m.Content = words(nil, u.nodes)
 		if !h.cut && h.first != nil && slices.Contains(u.nodes, h.first) {
 			changed(m.Role)
 		}
@@ -107,17 +107,16 @@ func (h *history) messages() []Message {
 		if u.group == nil {
 			continue
 		}
-		answer := Message{Role: RoleUser}
+		answer := make([]Block, 0, len(u.group.calls)) // mostly that is all
 		if !h.cut && h.first != nil && slices.Contains(u.results, h.first) {
-			changed(answer.Role)
+			changed(RoleUser)
 		}
 		for _, c := range u.group.calls {
 			if c.live() && c.mate.live() {
-				answer.Content = append(answer.Content, *c.mate.Block)
+				answer = append(answer, *c.mate.Block)
 			}
 		}
-		answer.Content = live(answer.Content, u.results)
-		say(answer)
+		say(Message{Role: RoleUser, Content: words(answer, u.results)})
 	}
 	if !h.cut && h.first == nil {
 		h.same = len(list)
@@ -125,17 +124,21 @@ func (h *history) messages() []Message {
 	return list
 }
 
-// live collects the blocks of entries that stay; results come with their calls.
-func live(blocks []Block, nodes []*node) []Block {
+// words adds the blocks of entries that stay, but for results, which come with their calls. The blocks of an entry that is
+// sent as it is stored are not copied.
+func words(to []Block, nodes []*node) []Block {
 	for _, n := range nodes {
-		if !n.out {
-			continue
-		}
-		for _, p := range n.pieces {
-			if !p.gone && p.Type != TypeToolResult {
-				blocks = append(blocks, *p.Block)
+		switch {
+		case !n.out:
+		case len(to) == 0 && n.role != "" && !slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.differ || p.Type == TypeToolResult }):
+			to = slices.Clip(n.entry.Message.Content)
+		default:
+			for _, p := range n.pieces {
+				if !p.gone && p.Type != TypeToolResult {
+					to = append(to, *p.Block)
+				}
 			}
 		}
 	}
-	return blocks
+	return to
 }

@@ -44,7 +44,7 @@ func (h *history) checkThinking() {
 func forget(thinking []*piece, from string) {
 	at := 0
 	if from != "" {
-		at = slices.IndexFunc(thinking, func(p *piece) bool { return ThinkingID(p.Block) == from })
+		at = slices.IndexFunc(thinking, func(p *piece) bool { return ThinkingID(*p.Block) == from })
 	}
 	for i, p := range thinking {
 		if at >= 0 && i >= at {

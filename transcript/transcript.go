@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -251,15 +252,20 @@ func (r *reader) content() (blocks []Block, ok bool) {
 		return []Block{Text(s)}, ok
 	case '[':
 		ok = true
+		first := len(r.blocks)
 		for more := r.enter('['); more; more = r.another('[') {
+			var b Block
 			if r.peek() == '{' {
-				blocks = append(blocks, r.block())
-				continue
+				b = r.block()
+			} else { // it is no block and goes like one without a type
+				b.raw = r.raw()
+				ok = ok && string(b.raw) == "null"
 			}
-			raw := r.raw()
-			ok = ok && string(raw) == "null"
-			blocks = append(blocks, Block{raw: raw}) // is no block and goes like one without a type
+			r.blocks = append(r.blocks, b)
 		}
+		blocks = slices.Clone(r.blocks[first:])
+		clear(r.blocks[first:])
+		r.blocks = r.blocks[:first]
 		return blocks, ok
 	}
 	return nil, string(r.raw()) == "null"

@@ -38,6 +38,12 @@ func (h *history) trim(keep int) []Spill {
 
 // spillName is the name of the file a text is kept in: the first 16 hex digits of its SHA-256.
 func spillName(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8]) + ".txt"
+	h := sha256.New()
+	var part [4096]byte // the text is not copied as a whole: it may have many megabytes
+	for at := 0; at < len(text); {
+		n := copy(part[:], text[at:])
+		h.Write(part[:n])
+		at += n
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]) + ".txt"
 }
