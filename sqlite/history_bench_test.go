@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ func BenchmarkHistory(b *testing.B) {
 		prepare()
 	}
 	b.StopTimer()
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	peak, left := memory(func() any { return prepare() })
 	b.ReportMetric(float64(size)/1e6, "size-MB")
 	b.ReportMetric(float64(peak)/float64(size), "peak-x")
