@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"flower/modeltest"
+	"flower/transcript"
 )
 
 // scene is what an endpoint plays.
@@ -36,6 +37,12 @@ var scenes = map[string]scene{
 	},
 	// one: a single agent that reads a file and tries to write one and to run a command.
 	"one": {player: one},
+	// long: the coordinator's first session fills up; what it was told only in talk is in its handoff.
+	"long": {player: func() modeltest.Player { return long(modeltest.Say(handoff)) }},
+	// longmute: the same, but no document comes of it.
+	"longmute": {player: func() modeltest.Player { return long(modeltest.Say("I would rather work.").Spending(transcript.Usage{Input: 60_000, Output: 10})) }},
+	// tight: the endpoint takes less than it is said to.
+	"tight": {player: tight},
 	// sly: an answer full of control sequences and a key.
 	"sly": {player: func() modeltest.Player {
 		return modeltest.Say("\x1b[2J\x1b]0;owned\x07visible \x1b[8mtext\x1b[0m, key " + modeltest.DefaultKey)
@@ -117,6 +124,45 @@ func job(judge modeltest.Player) modeltest.Script {
 		worker("hello.txt", "hello\n"), worker("more.txt", "more\n"), worker("bye.txt", "bye\n"),
 		{Role: modeltest.Judge, Play: judge},
 	}
+}
+
+const handoff = "## Doing now\nWriting bye.txt.\n\n## Decided\nThe person wants it in blue.\n\n## Dead ends\nnone\n\n" +
+	"## Next step\nHave bye.txt written.\n\n## Scene\nhello.txt is done.\n"
+
+// long is a job in which every answer of the coordinator's first session weighs 60,000 tokens, so that a window of
+// 100,000 is handed over at the first turn boundary.
+func long(document modeltest.Player) modeltest.Player {
+	script := job(modeltest.Say(achieved))
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case r.Role() != modeltest.Coordinator:
+			return script.Play(r)
+		case strings.Contains(r.FirstUser(), "take over"):
+			if strings.Contains(r.FirstUser(), "in blue") || strings.Contains(r.FirstUser(), "may miss things") {
+				return modeltest.Say("All is there, in blue.").Spending(transcript.Usage{Input: 4000, Output: 10})
+			}
+			return modeltest.Say("I know nothing.")
+		case r.Says("## Dead ends"):
+			return document.Play(r)
+		}
+		return modeltest.Answer(modeltest.Text("Two files."), modeltest.Call("Agent", write("hello.txt")), modeltest.Call("Agent", write("more.txt"))).
+			Spending(transcript.Usage{Input: 60_000, Output: 10})
+	})
+}
+
+// tight is a job whose endpoint refuses the coordinator's second request of its first session, after 41,000 tokens.
+func tight() modeltest.Player {
+	script := long(modeltest.Say(handoff))
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		reply := script.Play(r)
+		if r.Role() != modeltest.Coordinator || strings.Contains(r.FirstUser(), "take over") || r.Says("## Dead ends") {
+			return reply
+		}
+		if r.Turn() > 0 {
+			return modeltest.Fail(400, "invalid_request_error", "prompt is too long")
+		}
+		return reply.Spending(transcript.Usage{Input: 41_000, Output: 10})
+	})
 }
 
 // slow is a job whose coordinator hangs until somebody has told it to be quick.
