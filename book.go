@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -11,9 +12,13 @@ import (
 	"flower/internal/disk"
 )
 
-// bookWait bounds the wait for another process that writes the same book. It needs milliseconds; one that hangs with
-// the lock must not hold up a run, and least of all a signal handler.
-const bookWait = 5 * time.Second
+// bookWait bounds the wait for another process that writes the same book, as long as the book does not change meanwhile. A
+// write needs milliseconds; a process that hangs with the lock must not hold up a run, and least of all a signal handler.
+// When many processes write, each in its turn, it is waited bookTries times as long.
+const (
+	bookWait  = 5 * time.Second
+	bookTries = 12
+)
 
 // maxBook bounds what is read of lineage and manifest; a larger file is not ours.
 const maxBook = disk.MaxDocument
@@ -27,24 +32,28 @@ var errUnusable = errors.New("not usable")
 func updateBook(
 	ctx context.Context, path string, now time.Time, change func(old []byte) ([]byte, error),
 ) (kept string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, bookWait)
-	defer cancel()
 	update := func() error {
-		return disk.UpdateJSON(ctx, path, func(old []byte) ([]byte, error) {
-			data, err := change(old)
-			if !errors.Is(err, errUnusable) {
-				return data, err
-			}
-			if kept, err = disk.Quarantine(realPath(path), now); err != nil {
-				return nil, err
-			}
-			return change(nil)
+		return inTurn(ctx, path, func(ctx context.Context) error {
+			return disk.UpdateJSON(ctx, path, func(old []byte) ([]byte, error) {
+				data, err := change(old)
+				if !errors.Is(err, errUnusable) {
+					return data, err
+				}
+				if kept, err = disk.Quarantine(realPath(path), now); err != nil {
+					return nil, err
+				}
+				return change(nil)
+			})
 		})
 	}
 	if err = update(); err == nil || readable(path) {
 		return kept, err
 	}
-	aside, asideErr := putAside(ctx, path, now)
+	var aside string
+	asideErr := inTurn(ctx, path, func(ctx context.Context) (err error) {
+		aside, err = putAside(ctx, path, now)
+		return err
+	})
 	if asideErr != nil {
 		return kept, errors.Join(err, asideErr)
 	}
@@ -52,6 +61,33 @@ func updateBook(
 		kept = aside
 	}
 	return kept, update()
+}
+
+// inTurn runs f, which waits for the lock of the book at path until its context ends, and waits on while others are seen to
+// write.
+func inTurn(ctx context.Context, path string, f func(context.Context) error) error {
+	for try := 1; ; try++ {
+		before, _ := os.Stat(path) // one that is not there is as good as any other state
+		err := within(ctx, bookWait, f)
+		after, _ := os.Stat(path)
+		if !errors.Is(err, disk.ErrLocked) || ctx.Err() != nil || try == bookTries || unchanged(before, after) {
+			return err
+		}
+	}
+}
+
+func within(ctx context.Context, d time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return f(ctx)
+}
+
+// unchanged says whether two looks at a name saw the same file in the same state.
+func unchanged(before, after fs.FileInfo) bool {
+	if before == nil || after == nil {
+		return before == after
+	}
+	return os.SameFile(before, after) && before.ModTime().Equal(after.ModTime())
 }
 
 // putAside moves a book away that is no readable file. Another process may have done so at the same moment: what it has

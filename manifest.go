@@ -1,12 +1,14 @@
 package flower
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,8 +29,10 @@ type manifest struct {
 	run string
 	now func() time.Time
 
-	mu   sync.Mutex
-	rows []StepResult
+	mu      sync.Mutex
+	rows    []StepResult
+	written int    // of rows
+	seen    []byte // the manifest as it was when they were written
 }
 
 func (m *manifest) path() string { return filepath.Join(m.dir, manifestFile) }
@@ -39,24 +43,71 @@ func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err er
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = append(m.rows, row)
-	return updateBook(ctx, m.path(), m.now(), func(old []byte) ([]byte, error) {
-		all, ok := otherRows(old, m.run)
-		if !ok {
-			return nil, errUnusable
+	var all []byte
+	kept, err = updateBook(ctx, m.path(), m.now(), func(old []byte) (_ []byte, err error) {
+		var ok bool
+		if all, ok, err = m.follow(old); !ok && err == nil {
+			all, err = m.merge(old)
 		}
-		for _, r := range m.rows {
-			raw, err := marshal(r)
-			if err != nil {
-				return nil, fmt.Errorf("encode row of step %s: %w", r.Step, err)
-			}
-			all = append(all, raw)
-		}
-		data, err := marshal(all)
-		if err != nil {
-			return nil, fmt.Errorf("encode manifest: %w", err)
-		}
-		return indent(data), nil
+		return all, err
 	})
+	if err == nil {
+		m.seen, m.written = all, len(m.rows)
+	}
+	return kept, err
+}
+
+// merge puts this run's rows in the place of those that a manifest has of it.
+func (m *manifest) merge(old []byte) ([]byte, error) {
+	all, ok := otherRows(old, m.run)
+	if !ok {
+		return nil, errUnusable
+	}
+	for _, r := range m.rows {
+		raw, err := marshal(r)
+		if err != nil {
+			return nil, fmt.Errorf("encode row of step %s: %w", r.Step, err)
+		}
+		all = append(all, raw)
+	}
+	data, err := marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return indent(data), nil
+}
+
+// manifestEnd is what a manifest that has rows ends with.
+const manifestEnd = "\n]"
+
+// follow is merge for a manifest that others have only added rows to since this run wrote it, as they do: nothing but
+// what is new has to be looked at. That keeps the time for which the lock is held short where there are thousands of
+// rows. It says false of any other manifest.
+func (m *manifest) follow(old []byte) (_ []byte, ok bool, _ error) {
+	known, whole := bytes.CutSuffix(m.seen, []byte(manifestEnd))
+	added, begins := bytes.CutPrefix(old, known)
+	rest, ends := bytes.CutSuffix(old, []byte(manifestEnd))
+	if !whole || !begins || !ends || len(rest) < len(known) || !foreign(added, m.run) {
+		return nil, false, nil
+	}
+	data, err := marshal(m.rows[m.written:])
+	if err != nil {
+		return nil, false, fmt.Errorf("encode rows of run %s: %w", m.run, err)
+	}
+	data = bytes.TrimPrefix(indent(data), []byte("["))
+	return append(append(rest, ','), data...), true, nil
+}
+
+// foreign says whether what stands behind the rows of a manifest is its end, or rows of other runs and its end.
+func foreign(added []byte, run string) bool {
+	if string(added) == manifestEnd {
+		return true
+	}
+	if !bytes.HasPrefix(added, []byte(",")) {
+		return false
+	}
+	rows, ok := scanRows(slices.Concat([]byte("["), added[1:]))
+	return ok && !slices.ContainsFunc(rows, func(row manifestRow) bool { return row.Run == run })
 }
 
 // otherRows returns the rows that other runs have written, byte for byte; false if the file is no manifest.

@@ -1,12 +1,14 @@
 package flower
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +90,77 @@ func TestManifestUnreadableIsPutAside(t *testing.T) {
 			t.Errorf("%q: %d rows after, %v", bad, len(rows), err)
 		}
 	}
+}
+
+// TestManifestFollow changes a manifest between two rows of a run in ways that can and cannot be followed: the short way
+// gives what the long way would.
+func TestManifestFollow(t *testing.T) {
+	other := func(step string) string {
+		raw, err := marshal(StepResult{Step: step, Run: "other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	add := func(row string) func(string) string {
+		return func(old string) string { return strings.TrimSuffix(old, "\n]") + ",\n  " + row + "\n]" }
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(old string) string
+		short  bool
+	}{
+		{"nothing", func(old string) string { return old }, true},
+		{"another run", add(other("x")), true},
+		{"several rows", func(old string) string { return add(other("y"))(add(other("x"))(old)) }, true},
+		{"a row of another shape", add(`{"step":"x","more":[1, 2]}`), false},
+		{"no row", add(`7`), false},
+		{"a row of this run", add(`{"step":"x","run":"r"}`), false},
+		{"other layout", func(old string) string { return old + "\n" }, false},
+		{"rows in front", func(old string) string { return "[" + other("x") + "," + old[1:] }, false},
+		{"this run's are gone", func(string) string { return "[\n  " + other("x") + "\n]" }, false},
+		{"empty", func(string) string { return "[]" }, false},
+	} {
+		m := &manifest{dir: t.TempDir(), run: "r", now: time.Now}
+		for i := range 2 {
+			if _, err := m.add(t.Context(), StepResult{Step: fmt.Sprint("s", i), Run: "r"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := []byte(tt.change(string(read(t, m.path()))))
+		m.rows = append(m.rows, StepResult{Step: "new", Run: "r"}, StepResult{Step: "newer", Run: "r"})
+		long, err := m.merge(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, ok, err := m.follow(bytes.Clone(old))
+		if err != nil || ok != tt.short {
+			t.Errorf("%s: followed: %v, %v", tt.name, ok, err)
+		}
+		if got, want := sortedRows(t, short), sortedRows(t, long); ok && !slices.Equal(got, want) {
+			t.Errorf("%s: rows\n%s\nwant\n%s", tt.name, got, want)
+		}
+	}
+}
+
+// sortedRows are the rows of a manifest without their order.
+func sortedRows(t *testing.T, data []byte) (rows []string) {
+	t.Helper()
+	var raws []json.RawMessage
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &raws); err != nil {
+			t.Fatalf("%v\n%s", err, data)
+		}
+	}
+	for _, raw := range raws {
+		var out bytes.Buffer
+		if err := json.Compact(&out, raw); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, out.String())
+	}
+	slices.Sort(rows)
+	return rows
 }
 
 // TestManifestManyWriters has many runs write at once: no row is lost.

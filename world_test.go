@@ -20,7 +20,12 @@ import (
 	"flower/transcript"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(booksDir) != "" {
+		os.Exit(booksMain())
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // world is a workspace with its run directory and store: what outlives a process. Every run in it is a new process with
 // the real engine in front of a scripted model.

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +20,7 @@ const MaxDocument = 64 << 20
 // the new one; nil leaves the file as it is. It runs with the lock held: it
 // must be quick and must not call UpdateJSON on the same path. What it makes
 // of content it cannot parse is its decision; [Quarantine] is safe to call
-// there. Content that is no JSON is refused, not written.
+// there. That it makes JSON is its duty.
 //
 // ctx bounds the wait for the lock.
 func UpdateJSON(ctx context.Context, path string, update func(old []byte) ([]byte, error)) (err error) {
@@ -51,9 +50,6 @@ func UpdateJSON(ctx context.Context, path string, update func(old []byte) ([]byt
 	}
 	if data == nil {
 		return nil
-	}
-	if !json.Valid(data) {
-		return fmt.Errorf("update %s: new content is not JSON", path)
 	}
 	return WriteFile(target, data, PrivateMode)
 }
