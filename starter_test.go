@@ -544,7 +544,7 @@ func TestStarterSpeaksChinese(t *testing.T) {
 // TestRequestsAreCleaned: what a person types is made text.
 func TestRequestsAreCleaned(t *testing.T) {
 	w := newJob(t)
-	long := strings.Repeat("a very long wish ", 1<<16)
+	long := strings.Repeat("a very long wish ", 1<<15)
 	w.mustJob("  a\xffclock\n" + long)
 	got := w.toldTo(clarifier)
 	in(t, "clarifier", got, "a\uFFFDclock", strings.TrimSpace(long))

@@ -133,6 +133,7 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 	go func() { running.Wait(); close(outcomes) }()
 
 	results := make([]ToolResult, len(calls))
+	left := c.limits().answer
 	var failed error
 	fail := func(err error) {
 		var limit *LimitError
@@ -151,8 +152,12 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 		case o.open:
 		default:
 			call := calls[o.index]
-			results[o.index] = o.result
-			if err := c.store(ctx, call, o.result); err != nil {
+			fitted, err := c.fitResult(ctx, o.result, &left)
+			if err == nil {
+				o.result, results[o.index] = fitted, fitted
+				err = c.store(ctx, call, fitted)
+			}
+			if err != nil {
 				fail(err)
 			} else if o.ran {
 				c.emit(ToolFinished{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input, Result: o.result, Elapsed: o.took})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"flower/transcript"
@@ -32,14 +33,13 @@ type conversation struct {
 
 	prefix   Prefix
 	tools    map[string]boundTool
-	messages []transcript.Message // what the model has been told; only ever appended to
+	messages []transcript.Message // what the model has been told; only ever appended to, but for what recover.go does
 	parent   string               // uuid of the last entry
 	known    map[string]bool      // uuids of user entries the session holds
-	lastMark Mark                 // end of the request before
-	hasMark  bool
-	callIDs  map[string]bool     // of all calls so far
-	journal  map[string]OpenCall // of calls that were open when the session was loaded
-	refusal  string              // what the endpoint said of the last answer, if it was a refusal
+	marked   []Mark               // ends of earlier requests that the endpoint may have in its cache
+	callIDs  map[string]bool      // of all calls so far
+	journal  map[string]OpenCall  // of calls that were open when the session was loaded
+	refusal  string               // what the endpoint said of the last answer, if it was a refusal
 	carried  carried
 	warnings []BudgetLow // not told yet
 	result   Result
@@ -60,6 +60,9 @@ func (c *conversation) run(ctx context.Context, prompt, promptID, title string) 
 }
 
 func (c *conversation) converse(ctx context.Context, prompt, promptID, title string) error {
+	if err := c.checkPrompt(prompt); err != nil {
+		return err
+	}
 	open, report, err := c.load(ctx)
 	if err != nil {
 		return err
@@ -85,93 +88,6 @@ func (c *conversation) converse(ctx context.Context, prompt, promptID, title str
 		}
 	}
 	return c.loop(ctx)
-}
-
-// load brings back what the session holds, or stores the prefix of a new one. It returns the calls that were left
-// without a result.
-func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript.Report, error) {
-	tools, err := c.bind()
-	if err != nil {
-		return nil, transcript.Report{}, err
-	}
-	lines, err := c.engine.opts.Log.Load(ctx, c.key)
-	if err != nil {
-		return nil, transcript.Report{}, fmt.Errorf("load session %s: %w", c.key.Session, err)
-	}
-	if err := c.loadPrefix(ctx, tools); err != nil {
-		return nil, transcript.Report{}, err
-	}
-	entries, damaged := transcript.ParseHistory(lines)
-	c.result.Resumed = len(entries) > 0
-	agentID := c.path
-	p := transcript.Prepare(entries, transcript.Options{
-		Trim: c.engine.opts.Trim, TrimAll: c.shrink && c.engine.opts.Spill != nil, AgentID: agentID, KeepOpenCalls: true,
-	})
-	p.Report.Damaged += damaged
-	for _, s := range p.Spills {
-		if err := c.engine.opts.Room.Keep(ctx, func() error { return c.engine.opts.Spill(s) }); err != nil {
-			return nil, p.Report, fmt.Errorf("move a result out of session %s: %w", c.key.Session, err)
-		}
-	}
-	c.messages, c.parent = p.Messages, p.Leaf
-	c.known, c.callIDs = make(map[string]bool), make(map[string]bool)
-	for _, m := range p.Messages {
-		for _, call := range m.ToolUses() {
-			c.callIDs[call.ID] = true
-		}
-	}
-	for _, e := range p.Entries {
-		if e.Type == transcript.RoleUser {
-			c.known[e.UUID] = true
-		}
-		if e.Message != nil && e.Message.Role == transcript.RoleAssistant {
-			c.result.Context = e.Message.Usage.Context()
-			c.result.StopReason = e.Message.StopReason
-			c.result.Model = e.Message.Model
-			c.carried = carriedOver(e)
-		}
-	}
-	c.carried.loaded(p.Report)
-	c.result.Text = lastText(c.messages, c.result.StopReason)
-	c.markLoaded()
-	return p.Open, p.Report, nil
-}
-
-// loadPrefix takes the stored prefix. A session without one (a new session, or one that another program wrote) gets
-// the agent's own, stored before anything is sent.
-func (c *conversation) loadPrefix(ctx context.Context, tools []ToolSpec) error {
-	log := c.engine.opts.Log
-	prefix, ok, err := log.Prefix(ctx, c.key)
-	if err != nil {
-		return fmt.Errorf("load prefix of session %s: %w", c.key.Session, err)
-	}
-	own := Prefix{System: c.spec.Instructions, Tools: tools, Definition: c.spec.Fingerprint()}
-	if ok && c.same {
-		if err := prefix.changes(own); err != nil {
-			return err
-		}
-	}
-	if !ok {
-		prefix = own
-		if err := c.engine.opts.Room.Keep(ctx, func() error { return log.SetPrefix(ctx, c.key, prefix) }); err != nil {
-			return fmt.Errorf("store prefix of session %s: %w", c.key.Session, err)
-		}
-	}
-	c.prefix = prefix
-	return nil
-}
-
-// lastText is the text of the last answer: of one that still stands, or of one that was cut and is to be continued.
-func lastText(messages []transcript.Message, stop string) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == transcript.RoleAssistant {
-			return messages[i].PlainText()
-		}
-		if stop != StopMaxTokens {
-			break
-		}
-	}
-	return ""
 }
 
 // loop asks until the model is done.
@@ -257,7 +173,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		return nil, err
 	}
 	c.open()
-	resp, err := c.generate(ctx)
+	resp, err := c.obtain(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -289,22 +205,13 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 }
 
 // generate sends one request and counts what it costs, before anything is stored: a failing disk must not hide it.
-func (c *conversation) generate(ctx context.Context) (*Response, error) {
-	o := &c.engine.opts
-	req := &ModelRequest{
-		Model: c.model(), MaxTokens: c.spec.MaxTokens,
-		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: c.marks(),
-		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
-	}
-	if req.MaxTokens == 0 {
-		req.MaxTokens = o.MaxTokens
-	}
+func (c *conversation) generate(ctx context.Context, req *ModelRequest) (*Response, error) {
 	held := c.least()
 	if err := c.meter.hold(held); err != nil {
 		return nil, err
 	}
 	var begun *Begun // of an answer that has not come to its end
-	resp, err := o.Model.Generate(ctx, req, func(d Delta) {
+	resp, err := c.engine.opts.Model.Generate(ctx, req, func(d Delta) {
 		switch d := d.(type) {
 		case Begun:
 			begun = &d
@@ -322,6 +229,19 @@ func (c *conversation) generate(ctx context.Context) (*Response, error) {
 	resp = c.acceptable(resp, req.Model)
 	c.warnings = c.meter.pay(held, resp.Message.Usage, resp.CostUSD, resp.Unpriced)
 	return resp, nil
+}
+
+// request is the next request.
+func (c *conversation) request() *ModelRequest {
+	req := &ModelRequest{
+		Model: c.model(), MaxTokens: c.spec.MaxTokens,
+		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: slices.Concat(c.marked, []Mark{endOf(c.messages)}),
+		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = c.engine.opts.MaxTokens
+	}
+	return req
 }
 
 // acceptable is a copy of an answer that can be stored and sent back, whatever the model made of it. Its message has an
@@ -422,7 +342,11 @@ func (c *conversation) deliver(ctx context.Context) (said bool, err error) {
 		if c.known[n.ID] {
 			continue
 		}
-		if err := c.say(ctx, n.ID, n.Text); err != nil {
+		content, err := c.fit(ctx, []transcript.Block{transcript.Text(n.Text)}, c.limits().text)
+		if err == nil {
+			err = c.say(ctx, n.ID, content[0].Text)
+		}
+		if err != nil {
 			return false, err
 		}
 		said = true
@@ -454,15 +378,25 @@ func (c *conversation) say(ctx context.Context, id, text string) error {
 // commit stores one message. It is not interrupted by a cancelled ctx: what has happened is written down. Only waiting
 // for room on the disk is.
 func (c *conversation) commit(ctx context.Context, id string, m transcript.Message, denial string) error {
-	o := &c.engine.opts
-	stamp := transcript.Stamp{SessionID: c.key.Session, AgentID: c.path, CWD: o.CWD, GitBranch: o.GitBranch(), Version: o.Version}
-	entry := transcript.NewEntry(stamp, id, c.parent, o.Now(), m)
+	entry := transcript.NewEntry(c.stamp(), id, c.parent, c.engine.opts.Now(), m)
 	entry.ToolDenialKind = denial
+	return c.write(ctx, entry)
+}
+
+// stamp is what all entries of the conversation say of where they were written.
+func (c *conversation) stamp() transcript.Stamp {
+	o := &c.engine.opts
+	return transcript.Stamp{SessionID: c.key.Session, AgentID: c.path, CWD: o.CWD, GitBranch: o.GitBranch(), Version: o.Version}
+}
+
+// write stores an entry that hangs on the last one.
+func (c *conversation) write(ctx context.Context, entry transcript.Entry) error {
+	o := &c.engine.opts
 	write := func() error { return o.Log.Append(context.WithoutCancel(ctx), c.key, entry) }
 	if err := o.Room.Keep(ctx, write); err != nil {
 		return &storeError{session: c.key.Session, err: err}
 	}
-	c.parent = id
+	c.parent = entry.UUID
 	return nil
 }
 
@@ -477,33 +411,6 @@ func (e *storeError) Error() string {
 	return fmt.Sprintf("store entry of session %s: %v", e.session, e.err)
 }
 func (e *storeError) Unwrap() error { return e.err }
-
-// marks are the places behind which the endpoint caches: the end of this request, so that the next one reads it, and
-// the end of the one before, so that a turn with many blocks does not fall out of the endpoint's lookback.
-func (c *conversation) marks() []Mark {
-	end := endOf(c.messages)
-	marks := []Mark{end}
-	if c.hasMark && c.lastMark != end {
-		marks = []Mark{c.lastMark, end}
-	}
-	c.lastMark, c.hasMark = end, true
-	return marks
-}
-
-// markLoaded finds the end of the last request of a loaded history: the message before the last answer.
-func (c *conversation) markLoaded() {
-	for i := len(c.messages) - 1; i > 0; i-- {
-		if c.messages[i].Role == transcript.RoleAssistant {
-			c.lastMark, c.hasMark = endOf(c.messages[:i]), true
-			return
-		}
-	}
-}
-
-func endOf(messages []transcript.Message) Mark {
-	last := len(messages) - 1
-	return Mark{Message: last, Block: len(messages[last].Content) - 1}
-}
 
 func firstOf(a, b string) string {
 	if a != "" {

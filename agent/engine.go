@@ -40,9 +40,14 @@ type Options struct {
 
 	Parallel int // calls of one answer that run at once; 0 is DefaultParallel
 
+	// Window is how many tokens fit the window of a model; what enters a conversation is bounded by it. Nil:
+	// DefaultWindow for every model.
+	Window func(model string) int
+
 	// Trim moves old, big tool results to files when a session is loaded; it needs Spill. Off by default.
 	Trim bool
-	// Spill writes a text that was moved out of a history; it is called before the history is sent.
+	// Spill writes a text that was moved out of a history, or was too long to enter it; it is called before anything is
+	// sent. Nil: of a text that is too long only the beginning is kept.
 	Spill func(transcript.Spill) error
 
 	CWD       string        // stamped on entries
@@ -92,7 +97,8 @@ func New(opts Options) (*Engine, error) {
 
 // Run runs an agent in a session and yields what happens, Finished last; a run that failed then yields its error.
 // Breaking the loop, or cancelling ctx, stops the model and the tools, commits the results there are, and returns when
-// everything has stopped. Errors: *ModelError, *LimitError, *LineError, *ChangedError, *RefusalError, ctx's cause, or a failure of the log.
+// everything has stopped. Errors: *ModelError, *LimitError, *LineError, *ChangedError, *RefusalError,
+// *TooLargeError of the prompt, ctx's cause, or a failure of the log.
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -150,6 +156,9 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	child := &conversation{
 		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,
 		meter: c.meter.ofAgent(spec, false), top: c.top,
+	}
+	if err := child.checkPrompt(s.Prompt); err != nil {
+		return ErrorResult("The agent was not started: " + err.Error() + ". Write what it needs to a file and name that file in the prompt."), nil
 	}
 	promptID := uuid.NewSHA1(uuid.NameSpaceOID, []byte(child.key.String())).String()
 	result, err := child.run(ctx, s.Prompt, promptID, s.Title)

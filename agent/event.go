@@ -88,6 +88,13 @@ type Delivered struct {
 	Notes []Note
 }
 
+// Amended says that what is sent of the history was changed in the middle of the run: it had become too large, or the
+// endpoint refused thinking in it.
+type Amended struct {
+	Path   string
+	Report transcript.Report
+}
+
 // Finished is the last event of a conversation, however it ends: what was spent is known even when it failed.
 type Finished struct {
 	Path   string
@@ -104,4 +111,5 @@ func (CacheMissed) event()  {}
 func (ToolStarted) event()  {}
 func (ToolFinished) event() {}
 func (Delivered) event()    {}
+func (Amended) event()      {}
 func (Finished) event()     {}

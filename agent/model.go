@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -141,7 +142,10 @@ type ModelError struct {
 
 // Error implements error.
 func (e *ModelError) Error() string {
+	var large *TooLargeError
 	switch {
+	case errors.As(e.Err, &large):
+		return large.Error()
 	case e.Status != 0 && e.Type != "":
 		return fmt.Sprintf("endpoint answered %d %s: %s", e.Status, e.Type, e.Message)
 	case e.Status != 0:

@@ -26,7 +26,7 @@ func carriedOver(e transcript.Entry) carried {
 // loaded takes into account what was made of the stored history: if anything of it is not sent any more, nobody knows
 // how much is left.
 func (c *carried) loaded(r transcript.Report) {
-	if len(r.Dropped) > 0 || len(r.Repaired) > 0 || r.Damaged+r.Expired+r.Trimmed+r.Denials+r.Thinking > 0 {
+	if len(r.Dropped) > 0 || len(r.Repaired) > 0 || r.Damaged+r.Expired+r.Trimmed+r.Denials+r.Thinking+r.Oversize > 0 {
 		c.whole = false
 	}
 }

@@ -185,6 +185,10 @@ func (c *Client) Generate(ctx context.Context, req *agent.ModelRequest, sink fun
 	if err != nil {
 		return nil, err
 	}
+	if len(body) > transcript.MaxRequestBytes {
+		large := &agent.TooLargeError{What: "request", Bytes: len(body), Max: transcript.MaxRequestBytes}
+		return nil, &agent.ModelError{Kind: agent.Fatal, Type: "request_too_large", Message: large.Error(), Err: large}
+	}
 	if sink == nil {
 		sink = func(agent.Delta) {}
 	}

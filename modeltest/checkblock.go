@@ -1,12 +1,15 @@
 package modeltest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"flower/transcript"
 )
 
 // shape is what a block of one type looks like.
@@ -37,8 +40,8 @@ var (
 	imageTypes   = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 )
 
-// maxImage is the API's limit for one image, in bytes after decoding.
-const maxImage = 5 << 20
+// maxImage is the API's limit for one image, in bytes of base 64: its error message counts those.
+const maxImage = transcript.MaxImageBytes
 
 // parseBlock reads an object with an optional cache_control and type; what the type asks for is checked elsewhere.
 func parseBlock(path string, raw json.RawMessage) (block, error) {
@@ -156,12 +159,49 @@ func checkImage(b *block) error {
 	if !slices.Contains(imageTypes, src.text("media_type")) {
 		return invalid("%s.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'", path)
 	}
-	data, err := base64.StdEncoding.DecodeString(src.text("data"))
+	encoded := src.text("data")
+	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {
 		return invalid("%s.base64: invalid base64 data", path)
 	}
-	if len(data) > maxImage {
-		return invalid("%s.base64: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(data), maxImage)
+	if len(encoded) > maxImage {
+		return invalid("%s.base64: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(encoded), maxImage)
+	}
+	b.side = imageSide(data)
+	if b.side > transcript.MaxImageSide {
+		return invalid("%s.base64.data: At least one of the image dimensions exceed max allowed size: %d pixels", path, transcript.MaxImageSide)
+	}
+	return nil
+}
+
+// imageSide is the longer side of an image in pixels. One that cannot be read has none: tests send images of a few bytes,
+// which the real endpoint would refuse.
+func imageSide(data []byte) int {
+	width, height, err := transcript.ImageSize(bytes.NewReader(data))
+	if err != nil {
+		return 0
+	}
+	return max(width, height)
+}
+
+// checkImages checks what holds for all images of a request together.
+func (t *tree) checkImages() error {
+	var images []block
+	for i := range t.turns {
+		for _, b := range t.turns[i].blocks {
+			if b.typ == "image" {
+				images = append(images, b)
+			}
+			images = append(images, b.images...)
+		}
+	}
+	if len(images) > transcript.MaxImages {
+		return invalid("messages: Too much media: 0 document pages + %d images > %d", len(images), transcript.MaxImages)
+	}
+	for _, b := range images {
+		if len(images) > transcript.ManyImages && b.side > transcript.MaxImageSideOfMany {
+			return invalid("%s.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: %d pixels", b.path, transcript.MaxImageSideOfMany)
+		}
 	}
 	return nil
 }
@@ -208,6 +248,9 @@ func checkResult(b *block) error {
 		}
 		if err := checkBlock(&inner, "user"); err != nil {
 			return err
+		}
+		if inner.typ == "image" {
+			b.images = append(b.images, inner)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (s *Server) parse(body []byte) (*tree, error) {
 	steps := []func() error{
 		t.checkTop, func() error { return s.checkModel(t) }, t.checkThinkingConfig,
 		t.parseTools, t.checkToolChoice, t.parseSystem, t.parseTurns,
-		t.checkOrder, t.checkPairs, t.checkTexts, t.checkMarks,
+		t.checkOrder, t.checkPairs, t.checkTexts, t.checkImages, t.checkMarks,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -27,6 +27,9 @@ type block struct {
 	keys  object
 	canon []byte // one spelling for equal blocks: see canonical
 	mark  *mark
+
+	side   int     // of an image: the longer one, in pixels; 0 if it could not be read
+	images []block // of a result
 }
 
 func (b *block) text() string      { return b.keys.text("text") }

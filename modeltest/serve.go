@@ -16,7 +16,7 @@ import (
 // maxBody is the API's limit of a request, in bytes. What comes after it is read and thrown away up to maxDrain, so
 // that a client that is still writing gets to see the answer.
 const (
-	maxBody  = 32 << 20
+	maxBody  = transcript.MaxRequestBytes
 	maxDrain = 512 << 20
 )
 

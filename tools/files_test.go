@@ -7,7 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,14 +181,90 @@ func TestReadImage(t *testing.T) {
 	wants(t, f.fails(Read, in{"file_path": "cut.png"}), "damaged")
 	f.file("cut.webp", "RIFF\xff\xff\x00\x00WEBPVP8 ")
 	wants(t, f.fails(Read, in{"file_path": "cut.webp"}), "cut short")
-	f.file("big.png", buf.String()+strings.Repeat("x", maxImageBytes))
-	wants(t, f.fails(Read, in{"file_path": "big.png"}), "smaller copy")
-	buf.Reset()
-	if err := png.Encode(&buf, image.NewGray(image.Rect(0, 0, 8001, 1))); err != nil {
+}
+
+// webp is the head of a lossless WebP file of a width in pixels and one line.
+func webp(width int) string {
+	head := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f" + string([]byte{byte(width - 1), byte((width - 1) >> 8)})
+	return head + strings.Repeat("\x00", 34-len(head))
+}
+
+// TestReadLargeImage reads images that the API would refuse, now or when more of them are in the conversation.
+func TestReadLargeImage(t *testing.T) {
+	encoded := func(encode func(io.Writer, image.Image) error, width, height int) string {
+		img := image.NewNRGBA(image.Rect(0, 0, width, height))
+		for x := range width {
+			for y := range height {
+				img.Set(x, y, color.NRGBA{R: 200, G: 100, B: 50, A: 255})
+			}
+		}
+		var buf bytes.Buffer
+		if err := encode(&buf, img); err != nil {
+			t.Fatal(err)
+		}
+		return buf.String()
+	}
+	jpg := func(w io.Writer, img image.Image) error { return jpeg.Encode(w, img, nil) }
+	gifs := func(w io.Writer, img image.Image) error { return gif.Encode(w, img, nil) }
+	f := newFixture(t, nil)
+	for _, row := range []struct {
+		name, data    string
+		kind          string // of what is sent
+		width, height int
+	}{
+		{"as it is", encoded(png.Encode, 2000, 1), "image/png", 2000, 1},
+		{"wide", encoded(png.Encode, 4000, 100), "image/png", 1568, 39},
+		{"high and thin", encoded(png.Encode, 1, 8001), "image/png", 1, 1568},
+		{"photo", encoded(jpg, 2500, 2000), "image/jpeg", 1568, 1254},
+		{"old", encoded(gifs, 2001, 20), "image/png", 1568, 15},
+		{"heavy", encoded(png.Encode, 3, 2) + strings.Repeat("x", maxImageBytes), "image/png", 3, 2},
+		{"webp", webp(2000), "image/webp", 2000, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f.file("x", row.data)
+			r := f.result(Read, in{"file_path": "x"})
+			if r.IsError {
+				t.Fatal(textOf(r))
+			}
+			var block struct {
+				Source struct {
+					Kind string `json:"media_type"`
+					Data []byte `json:"data"`
+				} `json:"source"`
+			}
+			raw, err := json.Marshal(r.Content[0])
+			if err == nil {
+				err = json.Unmarshal(raw, &block)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			width, height, err := transcript.ImageSize(bytes.NewReader(block.Source.Data))
+			if err != nil || width != row.width || height != row.height || block.Source.Kind != row.kind {
+				t.Errorf("%s of %dx%d, %v, want %s of %dx%d", block.Source.Kind, width, height, err, row.kind, row.width, row.height)
+			}
+			if _, _, changed := (transcript.Fit{MaxSide: transcript.MaxImageSideOfMany}).Content(r.Content); changed {
+				t.Error("the API would not take it")
+			}
+			scaled := string(block.Source.Data) != row.data
+			if scaled != strings.Contains(textOf(r), fmt.Sprintf("to %dx%d pixels]", width, height)) {
+				t.Errorf("says %q", textOf(r))
+			}
+			if img, _, err := image.Decode(bytes.NewReader(block.Source.Data)); scaled && err == nil {
+				if r, g, b, a := img.At(width/2, height/2).RGBA(); r>>8 < 190 || r>>8 > 210 || g>>8 < 90 || g>>8 > 140 || b>>8 > 70 || a>>8 != 255 {
+					t.Errorf("the colour became %d, %d, %d, %d", r>>8, g>>8, b>>8, a>>8)
+				}
+			}
+		})
+	}
+	f.file("wide.webp", webp(2001))
+	wants(t, f.fails(Read, in{"file_path": "wide.webp"}), "2001x1 pixels or 34 bytes are too many")
+	var vast bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&vast, image.NewGray(image.Rect(0, 0, 5001, 5000))); err != nil {
 		t.Fatal(err)
 	}
-	f.file("wide.png", buf.String())
-	wants(t, f.fails(Read, in{"file_path": "wide.png"}), "8001x1 pixels are too many")
+	f.file("vast.png", vast.String())
+	wants(t, f.fails(Read, in{"file_path": "vast.png"}), "5001x5000 pixels are too many")
 }
 
 func TestWrite(t *testing.T) {

@@ -27,7 +27,7 @@ func FuzzPrepare(f *testing.F) {
 		if len(entries)+damaged != len(lines) {
 			t.Fatalf("%d lines, %d entries, %d damaged", len(lines), len(entries), damaged)
 		}
-		opts := Options{Trim: trim, KeepOpenCalls: keepOpen, MaxText: 10_000, MaxRequest: 50_000}
+		opts := Options{Trim: trim, KeepOpenCalls: keepOpen, MaxText: 10_000, MaxResult: 10_000, MaxRequest: 50_000}
 		got := Prepare(entries, opts)
 		sendableNow(t, got)
 		sameAgain(t, got, opts)

@@ -131,19 +131,19 @@ func (b Block) imageFault(side int) string {
 	if side == 0 {
 		side = MaxImageSide
 	}
-	width, height, err := imageSize(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+	width, height, err := ImageSize(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 	if err == nil && (width > side || height > side) {
 		return fmt.Sprintf("%dx%d pixels, more than the %d a side that can be sent", width, height, side)
 	}
 	return ""
 }
 
-// imageSize reads the header of an image.
-func imageSize(r io.Reader) (width, height int, err error) {
+// ImageSize reads the size of an image in pixels from its header: PNG, JPEG, GIF and WebP, the kinds that the API takes.
+func ImageSize(r io.Reader) (width, height int, err error) {
 	head := make([]byte, webpHeader)
 	n, err := io.ReadFull(r, head)
 	if err == nil && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
-		return WebPSize(head)
+		return webpSize(head)
 	}
 	conf, _, err := image.DecodeConfig(io.MultiReader(strings.NewReader(string(head[:n])), r))
 	return conf.Width, conf.Height, err
@@ -152,8 +152,8 @@ func imageSize(r io.Reader) (width, height int, err error) {
 // webpHeader is how many bytes of a WebP file hold its size.
 const webpHeader = 30
 
-// WebPSize reads the size of a WebP image from its first 30 bytes; the standard library does not know the format.
-func WebPSize(head []byte) (width, height int, err error) {
+// webpSize reads the size of a WebP image from its first 30 bytes; the standard library does not know the format.
+func webpSize(head []byte) (width, height int, err error) {
 	if len(head) >= webpHeader {
 		switch string(head[12:16]) {
 		case "VP8X": // extended: 24 bits each, less one
@@ -201,7 +201,7 @@ func (b Block) weigh() (bytes, images int) {
 	return bytes + text + text/8 + len(b.Signature) + len(b.Data) + len(b.Input) + around, images
 }
 
-// shrink takes out what is too large to be sent: texts over MaxText, images that the API refuses, and, if all together is
+// shrink takes out what is too large to be sent: texts over their limits, images that the API refuses, and, if all together is
 // over MaxRequest or holds too many images, the oldest of what is large.
 func (h *history) shrink(opts Options) []Spill {
 	s := shrinker{seen: map[string]bool{}}
@@ -218,11 +218,15 @@ func (h *history) shrink(opts Options) []Spill {
 			}
 		}
 	}
-	fit := Fit{MaxText: opts.MaxText, NoSpill: opts.NoSpill}
+	fit := Fit{NoSpill: opts.NoSpill}
 	if s.images > ManyImages {
 		fit.MaxSide = MaxImageSideOfMany
 	}
 	for _, p := range large {
+		fit.MaxText = opts.MaxText
+		if p.Type == TypeToolResult {
+			fit.MaxText = opts.MaxResult
+		}
 		s.apply(p, fit, false)
 	}
 	tooMany := s.images >= MaxImages

@@ -63,11 +63,11 @@ func TestOversize(t *testing.T) {
 		says    []string // somewhere in what is sent
 	}{
 		{name: "nothing", given: [][]Block{{long, small}}, left: 1, same: -1},
-		{name: "at the limit", given: [][]Block{{long}}, opts: Options{MaxText: 34_000}, same: -1},
-		{name: "text", given: [][]Block{{Text("short")}, {long, small, Text("tail")}}, opts: Options{MaxText: 33_000}, changed: 1, spills: 1, left: 1, same: 4,
+		{name: "at the limit", given: [][]Block{{long}}, opts: Options{MaxResult: 34_000}, same: -1},
+		{name: "text", given: [][]Block{{Text("short")}, {long, small, Text("tail")}}, opts: Options{MaxResult: 33_000}, changed: 1, spills: 1, left: 1, same: 4,
 			says: []string{pointerPrefix, "34005 characters", "It begins:\\nline of a result"}},
-		{name: "same text twice", given: times(2, long), opts: Options{MaxText: 33_000}, changed: 2, spills: 1, same: 2},
-		{name: "no files", given: [][]Block{{long}}, opts: Options{MaxText: 33_000, NoSpill: true}, changed: 1, same: 2, says: []string{lostPrefix + "34000 characters"}},
+		{name: "same text twice", given: times(2, long), opts: Options{MaxResult: 33_000}, changed: 2, spills: 1, same: 2},
+		{name: "no files", given: [][]Block{{long}}, opts: Options{MaxResult: 33_000, NoSpill: true}, changed: 1, same: 2, says: []string{lostPrefix + "34000 characters"}},
 		{name: "wide image", given: [][]Block{{wide}}, left: 1, same: -1},
 		{name: "huge image", given: [][]Block{{huge, Text("kept")}}, changed: 1, same: 2, says: []string{"1x8001 pixels, more than the 8000", "kept"}},
 		{name: "heavy image", given: [][]Block{{heavy}}, changed: 1, same: 2, says: []string{"5242884 bytes in base 64"}},
@@ -130,7 +130,7 @@ func TestWebPSize(t *testing.T) {
 		{"cut", "RIFF\x1a\x00\x00\x00WEBPVP8X", 0, 0},
 	}
 	for _, row := range rows {
-		width, height, err := WebPSize([]byte(row.head))
+		width, height, err := webpSize([]byte(row.head))
 		if width != row.width || height != row.height || (err == nil) != (row.width > 0) {
 			t.Errorf("%s: %dx%d, %v", row.name, width, height, err)
 		}
@@ -142,7 +142,7 @@ func FuzzImageSize(f *testing.F) {
 	f.Add([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU"))
 	f.Add([]byte("GIF89a\x01\x00\x01\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		width, height, err := imageSize(bytes.NewReader(data))
+		width, height, err := ImageSize(bytes.NewReader(data))
 		if err == nil && (width < 0 || height < 0) {
 			t.Errorf("%dx%d", width, height)
 		}

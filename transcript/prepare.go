@@ -14,13 +14,13 @@ type Options struct {
 	// are such results, the last of Prepared.Messages is a user message with these alone, and Append brings the missing
 	// ones into it in the order of the calls.
 	KeepOpenCalls bool
-	// MaxText is how many bytes one text of the user's side, or the texts of one result, may have: longer ones become
-	// pointers to files with their beginning. 0 does not limit.
-	MaxText int
+	// MaxText is how many bytes one text of the user's side may have, MaxResult the same of the texts of one result: longer
+	// ones become pointers to files with their beginning. 0 does not limit.
+	MaxText, MaxResult int
 	// MaxRequest is how many bytes Messages may have, by Weigh: above it the oldest of what is large goes, until half of
 	// it is left. 0 does not limit. The API's own limits of images hold in any case.
 	MaxRequest int
-	// NoSpill says that there are no files for MaxText and MaxRequest to move texts to.
+	// NoSpill says that there are no files to move these texts to: all but their beginning is lost.
 	NoSpill bool
 }
 

@@ -267,7 +267,7 @@ func TestDamagedHistoryIsHealed(t *testing.T) {
 		want := mustEncode(list)
 		opts := Options{Trim: rapid.Bool().Draw(t, "trim"), KeepOpenCalls: rapid.Bool().Draw(t, "keep open")}
 		if rapid.Bool().Draw(t, "shrink") {
-			opts.MaxText, opts.MaxRequest, opts.NoSpill = 10_000, 50_000, rapid.Bool().Draw(t, "no files")
+			opts.MaxText, opts.MaxResult, opts.MaxRequest, opts.NoSpill = 10_000, 10_000, 50_000, rapid.Bool().Draw(t, "no files")
 		}
 		got := Prepare(list, opts)
 		if string(mustEncode(list)) != string(want) {

@@ -102,6 +102,8 @@ func day() []flower.Event {
 		}}, agent.TextResult("ok"), 0),
 		flower.NoteTaken{Text: "also gift cards", InBrief: true},
 		event(agent.Delivered{Notes: []agent.Note{{Text: "also gift cards"}}}),
+		event(agent.Amended{Report: transcript.Report{Oversize: 3}}),
+		event(agent.Amended{Path: "a2", Report: transcript.Report{Thinking: 1}}),
 		flower.Interrupted{Label: flower.StepWork},
 		flower.AttemptStarted{Step: flower.StepWork, Label: flower.JudgeLabel(flower.StepWork, 1), Agent: "judge", SessionID: "s3"},
 		flower.Judged{Step: flower.StepWork, Round: 1, Rounds: 3, Verdict: document.Verdict{State: document.NotYet, Reason: "The catalogue is empty.", Failed: []string{"`./shop list` prints at least one thing"}}},

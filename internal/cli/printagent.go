@@ -40,8 +40,21 @@ func (p *printer) agentEvent(ev agent.Event) {
 	case agent.Delivered:
 		p.enter(ev.Path)
 		p.say("+ ", "note.delivered", text.Data{"N": len(ev.Notes)})
+	case agent.Amended:
+		p.enter(ev.Path)
+		p.amended(ev.Report)
 	case agent.Finished:
 		p.finished(ev)
+	}
+}
+
+// amended tells what the endpoint did not take.
+func (p *printer) amended(r transcript.Report) {
+	if r.Oversize > 0 || r.Trimmed > 0 {
+		p.say("! ", "history.oversize", text.Data{"N": r.Oversize + r.Trimmed})
+	}
+	if r.Thinking > 0 {
+		p.say("! ", "history.thinking", text.Data{"N": r.Thinking})
 	}
 }
 

@@ -139,7 +139,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	}
 	return agent.New(agent.Options{
 		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value,
-		Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
+		Window: messages.Window, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})
 }
