@@ -13,6 +13,7 @@ import (
 	"testing"
 	"text/template/parse"
 
+	"flower/agent"
 	"flower/document"
 )
 
@@ -320,5 +321,21 @@ func TestDocumentsAskedForAreRead(t *testing.T) {
 		if len(g.Checks) != 1 || !g.Checks[0].Unverifiable || g.Checks[0].Text != "it flies" {
 			t.Errorf("%s: %q gives %+v", lang, mark, g.Checks)
 		}
+	}
+}
+
+// TestRolesAreTheSameInEveryLanguage: choosing another language must not make sessions begin anew.
+func TestRolesAreTheSameInEveryLanguage(t *testing.T) {
+	for name, role := range map[string]func(Lang) agent.Spec{
+		"clarifier": Clarifier, "coordinator": Coordinator, "worker": Worker, "oracle": Oracle,
+		"judge":       func(l Lang) agent.Spec { return Judge(l, false) },
+		"goal setter": func(l Lang) agent.Spec { return GoalSetter(l, false) },
+	} {
+		if role(English).Fingerprint() != role(Chinese).Fingerprint() {
+			t.Errorf("%s: another fingerprint in Chinese", name)
+		}
+	}
+	if Judge(English, true).Fingerprint() == Judge(English, false).Fingerprint() {
+		t.Error("commands make no difference to the judge's fingerprint")
 	}
 }

@@ -18,10 +18,14 @@ const (
 	toolWebSearch = "WebSearch"
 )
 
+// edition of the built-in roles: it changes when a role means something else than before, not when it is reworded. Sessions
+// of another edition are handed over to new ones.
+const edition = "1"
+
 // Clarifier asks the person what must be known and writes the brief. It changes nothing and runs no command.
 func Clarifier(lang Lang) agent.Spec {
 	return agent.Spec{
-		Name: "clarifier", Instructions: role(lang, "clarifier"),
+		Name: "clarifier", Edition: edition, Instructions: role(lang, "clarifier"),
 		Tools: []string{toolAsk, toolRead, toolGlob, toolGrep, toolWebFetch, toolWebSearch},
 	}
 }
@@ -36,7 +40,7 @@ func GoalSetter(lang Lang, canRun bool) agent.Spec {
 // Judge decides whether a round has met the goal. With canRun it may run commands.
 func Judge(lang Lang, canRun bool) agent.Spec {
 	s := agent.Spec{
-		Name: "judge", Instructions: role(lang, "judge"),
+		Name: "judge", Edition: edition, Instructions: role(lang, "judge"),
 		Tools: []string{toolAsk, toolRead, toolGlob, toolGrep},
 	}
 	if canRun {
@@ -48,7 +52,7 @@ func Judge(lang Lang, canRun bool) agent.Spec {
 // Coordinator hands work to workers and never writes: of commands it runs only those that read.
 func Coordinator(lang Lang) agent.Spec {
 	return agent.Spec{
-		Name: "coordinator", Instructions: role(lang, "coordinator"),
+		Name: "coordinator", Edition: edition, Instructions: role(lang, "coordinator"),
 		Tools:          []string{toolAgent, toolTodo, toolRead, toolAsk, toolInbox, toolBash},
 		EphemeralShell: true,
 		Subagents:      []agent.Spec{Worker(lang)},
@@ -58,7 +62,7 @@ func Coordinator(lang Lang) agent.Spec {
 // Worker does the work it is handed.
 func Worker(lang Lang) agent.Spec {
 	return agent.Spec{
-		Name: "worker", Description: say(lang, "worker.description", nil), Instructions: role(lang, "worker"),
+		Name: "worker", Description: say(lang, "worker.description", nil), Edition: edition, Instructions: role(lang, "worker"),
 		Tools: []string{toolRead, toolWrite, toolEdit, toolBash, toolGlob, toolGrep, toolWebFetch, toolWebSearch},
 	}
 }
@@ -66,7 +70,7 @@ func Worker(lang Lang) agent.Spec {
 // Oracle answers side questions about a run from what it can read.
 func Oracle(lang Lang) agent.Spec {
 	return agent.Spec{
-		Name: "oracle", Instructions: role(lang, "oracle"),
+		Name: "oracle", Edition: edition, Instructions: role(lang, "oracle"),
 		Tools:  []string{toolRead, toolGlob, toolGrep},
 		Limits: agent.Limits{Turns: 12, CostUSD: 0.50},
 	}

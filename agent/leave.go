@@ -74,7 +74,7 @@ func (p Prefix) changes(now Prefix) error {
 		schemas[t.Name] = t.InputSchema
 	}
 	for _, t := range now.Tools {
-		if old, there := schemas[t.Name]; !there || !sameJSON(old, t.InputSchema) {
+		if old, there := schemas[t.Name]; !there || !sameInput(old, t.InputSchema) {
 			changed.Tools = append(changed.Tools, t.Name)
 		}
 		delete(schemas, t.Name)
@@ -89,20 +89,39 @@ func (p Prefix) changes(now Prefix) error {
 	return changed
 }
 
-// sameJSON compares values: a store may have written them in another form.
-func sameJSON(a, b json.RawMessage) bool {
+// sameInput compares schemas by what they accept: a store may have written them in another form, and descriptions are
+// reworded.
+func sameInput(a, b json.RawMessage) bool {
 	canonical := func(raw json.RawMessage) []byte {
 		var v any
 		if json.Unmarshal(raw, &v) != nil {
 			return raw
 		}
-		out, err := json.Marshal(v)
+		out, err := json.Marshal(undescribed(v))
 		if err != nil {
 			return raw
 		}
 		return out
 	}
 	return bytes.Equal(a, b) || bytes.Equal(canonical(a), canonical(b))
+}
+
+// undescribed is a schema without its descriptions. A property of that name is no text, and stays.
+func undescribed(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, text := v["description"].(string); text {
+			delete(v, "description")
+		}
+		for key, inner := range v {
+			v[key] = undescribed(inner)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = undescribed(inner)
+		}
+	}
+	return v
 }
 
 // full says whether the context has reached the line.

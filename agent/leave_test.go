@@ -102,7 +102,7 @@ func TestChangedDefinitionIsNoticed(t *testing.T) {
 	}
 	reworded := func(agent.Env) agent.Tool {
 		return agent.Tool{ToolSpec: agent.ToolSpec{Name: "count", Description: "other words", InputSchema: json.RawMessage(
-			`{"additionalProperties":false,"properties":{"n":{"type":"integer"}},"type":"object"}`)}, Run: say("x")}
+			`{"additionalProperties":false,"properties":{"n":{"description":"how many","type":"integer"}},"type":"object"}`)}, Run: say("x")}
 	}
 	plain := agent.Spec{Name: "a", Instructions: "be", Tools: []string{"count"}}
 	with := func(change func(*agent.Spec)) agent.Spec { s := plain; change(&s); return s }
