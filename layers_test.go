@@ -14,7 +14,7 @@ var layers = map[string]int{
 	"flower/agent": 1, "flower/modeltest": 1, "flower/internal/workbench": 1,
 	"flower/messages": 2, "flower/tools": 2,
 	"flower":        3,
-	"flower/sqlite": 4, "flower/internal/storetest": 4, "flower/internal/demo": 4,
+	"flower/sqlite": 4, "flower/internal/storetest": 4, "flower/internal/demo": 4, "flower/internal/tui": 4,
 	"flower/internal/cli": 5,
 	"flower/cmd/flower":   6,
 }

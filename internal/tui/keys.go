@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -82,11 +83,15 @@ func (d *decoder) next(b []byte, final bool) (n int, k key) {
 
 // typed takes the text up to the next control character.
 func typed(b []byte) (n int, k key) {
+	var out strings.Builder
 	for n < len(b) && b[n] >= 0x20 && b[n] != 0x7f && utf8.FullRune(b[n:]) {
-		_, size := utf8.DecodeRune(b[n:])
+		r, size := utf8.DecodeRune(b[n:])
 		n += size
+		if r < 0x80 || r >= 0xa0 { // a C1 character would begin a sequence
+			out.WriteRune(r) // U+FFFD for what is no UTF-8
+		}
 	}
-	return n, key{text: plainInput(string(b[:n]))}
+	return n, key{text: plainInput(out.String())}
 }
 
 // inPaste takes what belongs to a paste, up to its end mark.
