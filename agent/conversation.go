@@ -190,7 +190,7 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		c.result.Text = text
 	}
 	if err := c.commit(ctx, c.engine.opts.NewID(), resp.Message, ""); err != nil {
-		c.emit(Wasted{Path: c.path, Usage: resp.Message.Usage, CostUSD: resp.CostUSD, Low: resp.Unpriced})
+		c.emit(Wasted{Path: c.path, Usage: resp.Message.Usage, CostUSD: resp.CostUSD, Low: resp.Unpriced, Whole: true})
 		c.warn()
 		return nil, err
 	}

@@ -52,6 +52,7 @@ type Wasted struct {
 	Usage   transcript.Usage // as far as it is known
 	CostUSD float64
 	Low     bool // it was more than that: the answer has not come to its end, or has no known price
+	Whole   bool // the whole answer came and could not be stored; else it broke off
 }
 
 // CacheMissed says that the first request of a resumed session did not find in the endpoint's cache what the last one

@@ -59,8 +59,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// StallTimeout ends a request when not a single byte has come for so long; 0 is DefaultStallTimeout.
 	StallTimeout time.Duration
-	// Prices go before the built-in table. Keys are model ids as the endpoint names them, in any case.
-	Prices map[string]Price
+	// Prices go before the built-in table.
+	Prices Prices
 	// UserAgent names the program; empty is "flower".
 	UserAgent string
 	// Now tells the time, for retry-after dates; nil is time.Now.
@@ -72,7 +72,7 @@ type Client struct {
 	sdk       anthropic.Client
 	transport http.RoundTripper
 	stall     time.Duration
-	prices    map[string]Price
+	prices    Prices
 	secrets   []string
 	now       func() time.Time
 }
@@ -96,10 +96,7 @@ func New(opts Options) (*Client, error) {
 	if opts.StallTimeout < 0 {
 		return nil, fmt.Errorf("configure endpoint: stall timeout %v is negative", opts.StallTimeout)
 	}
-	c := &Client{transport: opts.Transport, stall: opts.StallTimeout, prices: make(map[string]Price), now: opts.Now}
-	for id, p := range opts.Prices {
-		c.prices[modelKey(id)] = p
-	}
+	c := &Client{transport: opts.Transport, stall: opts.StallTimeout, prices: opts.Prices, now: opts.Now}
 	if c.transport == nil {
 		c.transport = http.DefaultTransport
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -213,7 +210,7 @@ func (c *Client) respond(req *agent.ModelRequest, res *http.Response, a *answer)
 		model = req.Model
 	}
 	content, cut := a.content()
-	cost, priced := c.Cost(model, a.usage)
+	cost, priced := c.prices.Cost(model, a.usage)
 	return &agent.Response{
 		Message: transcript.Message{
 			Role: transcript.RoleAssistant, Content: content,
@@ -222,18 +219,6 @@ func (c *Client) respond(req *agent.ModelRequest, res *http.Response, a *answer)
 		Cut: cut, CostUSD: cost, Unpriced: !priced,
 		StopDetails: c.oneLine(a.stopDetails), RequestID: requestID(res.Header),
 	}
-}
-
-// Cost is what one response of a model costs in US dollars, by the prices of the options and then the list; false for a
-// model without a known price.
-func (c *Client) Cost(model string, u transcript.Usage) (usd float64, known bool) {
-	if p, ok := c.prices[modelKey(model)]; ok {
-		return p.Cost(u), true
-	}
-	if p, ok := c.prices[canonical(model)]; ok {
-		return p.Cost(u), true
-	}
-	return Cost(model, u)
 }
 
 // ModelWindow asks the endpoint for the context window of a model, in tokens. An endpoint that does not know the

@@ -9,7 +9,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"flower/transcript"
 )
+
+// Prices is a person's own table: by model id as the endpoint names it, in lower case. Nil is an empty one.
+type Prices map[string]Price
+
+// Cost is what one response of a model costs in US dollars, by p and then by the list; false for a model without a known
+// price.
+func (p Prices) Cost(model string, u transcript.Usage) (usd float64, known bool) {
+	for _, id := range []string{modelKey(model), canonical(model)} {
+		if own, ok := p[id]; ok {
+			return own.Cost(u), true
+		}
+	}
+	return Cost(model, u)
+}
 
 // PriceError says why a table of prices cannot be used.
 type PriceError struct {
@@ -43,11 +59,11 @@ const priceExample = `"my-model": {"input": 1, "output": 5}`
 // 0.1, 1.25 and 2 times the input if they are left out; over and long, which go together, are a context in tokens and the
 // prices of requests with more than that. Everything else is a *PriceError: a price that is taken for another one costs
 // money.
-func ParsePrices(data []byte) (map[string]Price, error) {
+func ParsePrices(data []byte) (Prices, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := &priceReader{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
-	prices := map[string]Price{}
+	prices := Prices{}
 	err := r.object(func(id string) error {
 		r.model = id
 		name := modelKey(id)

@@ -21,6 +21,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/text"
+	"flower/messages"
 	"flower/sqlite"
 )
 
@@ -48,6 +49,7 @@ type app struct {
 	out    *screen
 	err    *screen
 	global globalFlags
+	prices messages.Prices // the person's own; nil until loadConfig
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
@@ -102,8 +104,12 @@ func (a *app) report(err error) int {
 	}
 	line := oneLine(err.Error())
 	var busy *flower.InUse
-	if errors.As(err, &busy) {
+	var budget *budgetError
+	switch {
+	case errors.As(err, &busy):
 		line = a.inUse(busy)
+	case errors.As(err, &budget):
+		line = a.outOfMoney(budget)
 	}
 	if hint := a.hint(err); hint != "" {
 		line += " - " + hint

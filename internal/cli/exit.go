@@ -67,6 +67,7 @@ func codeOf(err error) int {
 		model *agent.ModelError
 		busy  *flower.InUse
 		small *flower.WindowError
+		limit *agent.LimitError
 	)
 	switch {
 	case err == nil:
@@ -77,7 +78,7 @@ func codeOf(err error) int {
 		return exitInterrupt
 	case errors.As(err, &usage), errors.Is(err, flower.ErrNothingToDo):
 		return exitUsage
-	case errors.As(err, &abort) && abort.ForPerson:
+	case errors.As(err, &abort) && abort.ForPerson, errors.As(err, &limit) && limit.WholeRun():
 		return exitPerson
 	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file), errors.As(err, &small),
 		errors.Is(err, sqlite.ErrNewer):

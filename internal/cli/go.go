@@ -147,6 +147,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	g.print = newPrinter(g.Printer, printOptions{
 		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
 		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
+		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
 	})
 	began := g.Now()
 	wake := flower.WakeState(g.place.workspace, g.place.runDir)
@@ -171,7 +172,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	outcome, err := g.work(ctx, r)
 	g.close(outcome, err, g.Now().Sub(began))
 	g.unheard(ctx, r)
-	return err
+	return withMore(err, "flower --budget")
 }
 
 // sayMoved says that the directory was moved while something can still be done about it.
@@ -318,7 +319,7 @@ func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
 	if relErr != nil || strings.HasPrefix(books, "..") {
 		books = filepath.Join(g.place.runDir, "manifest.json")
 	}
-	g.print.block("== ", g.Say(id, text.Data{"Cost": text.Dollars(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
+	g.print.block("== ", g.Say(id, text.Data{"Cost": g.print.spent(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
 	next := "next.done"
 	if err != nil {
 		next = "next.stopped"

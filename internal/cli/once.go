@@ -136,6 +136,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	show := newPrinter(o.Printer, printOptions{
 		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
 		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
+		budget: o.budget, prices: tilde(o.cfg.Prices.Path, o.place.home),
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
 		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, noHandoff: true, print: show,
@@ -159,7 +160,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		Agent: agent.Spec{Name: stepOnce, Instructions: o.instructions, Tools: o.tools},
 	})
 	if err != nil {
-		return err
+		return withMore(err, "flower once --resume "+result.SessionID+" --budget")
 	}
 	o.out.Line(strings.TrimRight(result.Text, "\n"))
 	if err := o.out.Err(); err != nil {
@@ -167,7 +168,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	}
 	// On one line whatever the width: it is there to be copied.
 	o.err.Line("== " + o.Say("once.closing", text.Data{
-		"Cost": text.Dollars(result.CostUSD, result.Unpriced), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
+		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
 	}))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"flower"
 	"flower/internal/text"
+	"flower/transcript"
 )
 
 // Widths of the plain printer, in cells.
@@ -33,6 +34,8 @@ type printer struct {
 	mu       sync.Mutex
 	total    float64
 	unpriced bool
+	usage    transcript.Usage
+	unknown  map[string]bool    // models without a price that were named
 	workers  map[string]*worker // by event path
 	letters  map[string]int     // how many workers have a letter
 	margin   string             // of what is written now: a worker's gutter
@@ -48,6 +51,8 @@ type printOptions struct {
 	verbose   bool
 	hint      func(flower.Question) string // what is said under a question; nil says nothing
 	lastWords bool                         // the last answer is written elsewhere
+	budget    float64                      // USD; 0 is none
+	prices    string                       // where a person's table of prices is looked for
 }
 
 // worker is a subagent as people see it.
@@ -57,7 +62,7 @@ type worker struct {
 }
 
 func newPrinter(p *text.Printer, opts printOptions) *printer {
-	return &printer{Printer: p, opts: opts, workers: map[string]*worker{}, letters: map[string]int{}}
+	return &printer{Printer: p, opts: opts, unknown: map[string]bool{}, workers: map[string]*worker{}, letters: map[string]int{}}
 }
 
 // width is the number of cells lines may have.

@@ -27,6 +27,12 @@ func (p *printer) agentEvent(ev agent.Event) {
 		}
 	case agent.Answered:
 		p.answered(ev)
+	case agent.BudgetLow:
+		p.budgetLow(ev)
+	case agent.Wasted:
+		p.wasted(ev)
+	case agent.CacheMissed:
+		p.cacheMissed(ev)
 	case agent.ToolStarted:
 		if p.opts.verbose && !quiet(ev.Name) {
 			p.enter(ev.Path)
@@ -108,7 +114,7 @@ func (p *printer) finished(ev agent.Finished) {
 	w := p.worker(ev.Path, "")
 	data := text.Data{
 		"Short": w.short, "N": ev.Result.Turns, "Time": text.Elapsed(p.opts.now().Sub(w.began)),
-		"Cost": text.Dollars(ev.Result.CostUSD, ev.Result.Unpriced), "Tokens": text.Tokens(ev.Result.Context),
+		"Cost": cost(p.Printer, ev.Result.CostUSD, ev.Result.Unpriced, ev.Result.Usage), "Tokens": text.Tokens(ev.Result.Context),
 	}
 	if ev.Err != nil {
 		data["Err"] = oneLine(ev.Err.Error())
@@ -120,9 +126,11 @@ func (p *printer) finished(ev agent.Finished) {
 
 // answered writes what the model said, and what it cost.
 func (p *printer) answered(ev agent.Answered) {
-	p.total += ev.CostUSD
-	p.unpriced = p.unpriced || ev.Unpriced
+	p.count(ev.CostUSD, ev.Unpriced, ev.Message.Usage)
 	p.enter(ev.Path)
+	if ev.Unpriced {
+		p.noPrice(ev.Message.Model)
+	}
 	if p.opts.verbose {
 		for _, b := range ev.Message.Content {
 			if b.Type == transcript.TypeThinking && strings.TrimSpace(b.Thinking) != "" {
@@ -141,7 +149,7 @@ func (p *printer) answered(ev agent.Answered) {
 	if ev.Path == "" || p.opts.verbose {
 		p.say(". ", "turn", text.Data{
 			"Turn": ev.Turn, "Tokens": text.Tokens(ev.Message.Usage.Context()),
-			"Cost": text.Dollars(ev.CostUSD, ev.Unpriced), "Total": text.Dollars(p.total, p.unpriced),
+			"Cost": cost(p.Printer, ev.CostUSD, ev.Unpriced, ev.Message.Usage), "Total": text.Dollars(p.total, p.unpriced),
 		})
 	}
 }

@@ -55,6 +55,11 @@ func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
 	redactor := config.NewRedactor(cfg.Secrets()...)
 	a.out.hide(redactor.Redact)
 	a.err.hide(redactor.Redact)
+	own, bad := prices(cfg.Prices)
+	a.prices = own
+	if err == nil {
+		err = bad
+	}
 	return cfg, redactor, err
 }
 
@@ -63,10 +68,13 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	r := &rig{print: opts.print}
 	r.model, err = messages.New(messages.Options{
 		BaseURL: cfg.BaseURL.Value, APIKey: cfg.APIKey.Value, AuthToken: cfg.AuthToken.Value,
-		UserAgent: "flower/" + release(), Now: a.Now,
+		Prices: a.prices, UserAgent: "flower/" + release(), Now: a.Now,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if _, known := a.prices.Cost(cfg.Model.Value, transcript.Usage{}); !known && opts.budget > 0 {
+		opts.print.unkeptBudget(cfg.Model.Value)
 	}
 	r.room = newRoom(opts)
 	err = r.room.Keep(ctx, func() error {
@@ -138,7 +146,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 		toolbox = opts.guard(toolbox)
 	}
 	return agent.New(agent.Options{
-		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value,
+		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
 		Window: messages.Window, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})

@@ -27,7 +27,7 @@ func (a *app) showSession(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		r := &replay{conversation: c, verbose: a.global.verbose, at: t.Changed}
+		r := &replay{conversation: c, verbose: a.global.verbose, prices: a.prices, at: t.Changed}
 		r.p = newPrinter(a.Printer, printOptions{
 			screen: a.out, width: func() int { return a.lineWidth(a.stdio.Out) }, now: func() time.Time { return r.at },
 			workspace: s.workspace, verbose: r.verbose,
@@ -44,6 +44,7 @@ type replay struct {
 	*conversation
 	p       *printer
 	verbose bool
+	prices  messages.Prices
 	at      time.Time // of the entry that is written
 }
 
@@ -163,12 +164,11 @@ func (r *replay) answer(m transcript.Message, path string, turn int) {
 		if said := m.PlainText(); strings.TrimSpace(said) != "" {
 			r.p.block("", said)
 		}
-		usd, known := messages.Cost(m.Model, m.Usage)
-		r.p.total += usd
-		r.p.unpriced = r.p.unpriced || !known
+		usd, known := r.prices.Cost(m.Model, m.Usage)
+		r.p.count(usd, !known, m.Usage)
 		if path == "" || r.verbose {
 			r.p.say(". ", "turn", text.Data{
-				"Turn": turn, "Tokens": text.Tokens(m.Usage.Context()), "Cost": text.Dollars(usd, !known), "Total": text.Dollars(r.p.total, r.p.unpriced),
+				"Turn": turn, "Tokens": text.Tokens(m.Usage.Context()), "Cost": cost(r.p.Printer, usd, !known, m.Usage), "Total": text.Dollars(r.p.total, r.p.unpriced),
 			})
 		}
 	})

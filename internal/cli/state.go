@@ -69,6 +69,8 @@ type stepState struct {
 	CostUSD      float64 `json:"cost_usd"`
 	Unpriced     bool    `json:"unpriced"`
 
+	Usage transcript.Usage `json:"usage"`
+
 	last    time.Time
 	counted bool // Context is the session's own
 }
@@ -97,6 +99,8 @@ type lastRunState struct {
 	CostUSD   float64 `json:"cost_usd"`
 	Unpriced  bool    `json:"unpriced"`
 
+	Usage transcript.Usage `json:"usage"`
+
 	began, ended time.Time
 }
 
@@ -105,6 +109,8 @@ type totalState struct {
 	Sessions int     `json:"sessions"`
 	CostUSD  float64 `json:"cost_usd"`
 	Unpriced bool    `json:"unpriced"`
+
+	Usage transcript.Usage `json:"usage"`
 }
 
 type problemState struct {
@@ -231,6 +237,7 @@ func (s *state) readRows(rows []flower.StepResult) {
 		runs[row.Run] = true
 		s.Totals.CostUSD += row.CostUSD
 		s.Totals.Unpriced = s.Totals.Unpriced || row.Unpriced
+		s.Totals.Usage = s.Totals.Usage.Add(row.Usage)
 		if row.EndedAt.After(last.EndedAt) {
 			last = row
 		}
@@ -238,6 +245,7 @@ func (s *state) readRows(rows []flower.StepResult) {
 		st.Attempts++
 		st.CostUSD += row.CostUSD
 		st.Unpriced = st.Unpriced || row.Unpriced
+		st.Usage = st.Usage.Add(row.Usage)
 		if st.Session != nil && row.SessionID == *st.Session && row.Context > 0 && !st.counted {
 			st.Context = row.Context
 		}
@@ -252,6 +260,7 @@ func (s *state) readRows(rows []flower.StepResult) {
 		if row.Run == last.Run {
 			l.CostUSD += row.CostUSD
 			l.Unpriced = l.Unpriced || row.Unpriced
+			l.Usage = l.Usage.Add(row.Usage)
 			if row.StartedAt.Before(l.began) {
 				l.began = row.StartedAt
 			}

@@ -124,7 +124,7 @@ func (s *status) steps() {
 			parts = append(parts, s.Say("status.context", text.Data{"Tokens": text.Tokens(st.Context)}))
 		}
 		if st.Attempts > 0 {
-			parts = append(parts, text.Dollars(st.CostUSD, st.Unpriced))
+			parts = append(parts, cost(s.Printer, st.CostUSD, st.Unpriced, st.Usage))
 		}
 		if !st.last.IsZero() {
 			parts = append(parts, minuteOf(st.last))
@@ -164,7 +164,7 @@ func (s *status) runs() {
 	}
 	s.field("status.last", s.Say("status.run", text.Data{
 		"When": minuteOf(last.ended), "Time": text.Elapsed(last.ended.Sub(last.began).Round(time.Millisecond)),
-		"Cost": text.Dollars(last.CostUSD, last.Unpriced), "Ended": ended,
+		"Cost": cost(s.Printer, last.CostUSD, last.Unpriced, last.Usage), "Ended": ended,
 	}))
-	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": text.Dollars(s.Totals.CostUSD, s.Totals.Unpriced)}))
+	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": cost(s.Printer, s.Totals.CostUSD, s.Totals.Unpriced, s.Totals.Usage)}))
 }

@@ -90,9 +90,18 @@ type Config struct {
 	Model   Setting[string]
 	Window  Setting[int] // tokens; 0 = not set
 
+	// Prices is the person's own table of prices.
+	Prices File
+
 	// Found is every credential in any source, also those not used, in the
 	// order of sources.
 	Found []Secret
+}
+
+// File is one of the person's own files.
+type File struct {
+	Path string // also when there is none, for the person to make it; "" when the environment does not say where
+	Data []byte // nil: there is no such file
 }
 
 // Secrets returns the values of Found, for [NewRedactor] and for keeping them
@@ -144,6 +153,9 @@ func Load(opts Options) (Config, error) {
 		return Config{}, err
 	}
 	if c.Window, err = loadWindow(sources); err != nil {
+		return Config{}, err
+	}
+	if c.Prices, err = LoadPrices(opts); err != nil {
 		return Config{}, err
 	}
 	if c.APIKey.Value == "" && c.AuthToken.Value == "" {

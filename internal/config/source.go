@@ -23,7 +23,7 @@ type source struct {
 // empty value does not keep the next source from being asked.
 func (s source) get(name string) string { return strings.Trim(s.values[name], " \t") }
 
-// FileError says that a .env file cannot be used.
+// FileError says that a file of settings cannot be used.
 type FileError struct {
 	Path   string
 	Line   int // from 1; 0 = unknown
@@ -50,7 +50,7 @@ func openSources(opts Options) ([]source, error) {
 	}{
 		{path: inDir(opts.Dir, env.get(envFile)), named: true},
 		{path: inDir(opts.Dir, dotenvIn(opts.Dir))},
-		{path: userFile(env)},
+		{path: userFile(env, ".env")},
 	}
 	sources := []source{env}
 	for _, f := range files {
@@ -108,13 +108,36 @@ func userDir(env source) string {
 	return filepath.Join(dir, "flower")
 }
 
-// userFile is the person's own .env file, "" like userDir.
-func userFile(env source) string {
+// userFile is one of the person's own files, "" like userDir.
+func userFile(env source, name string) string {
 	dir := userDir(env)
 	if dir == "" {
 		return ""
 	}
-	return filepath.Join(dir, ".env")
+	return filepath.Join(dir, name)
+}
+
+// LoadPrices reads prices.json in the person's configuration directory. What is in it is not looked at. Errors:
+// [FileError].
+func LoadPrices(opts Options) (File, error) {
+	path := userFile(fromEnviron(opts.Environ), "prices.json")
+	if path == "" {
+		return File{}, nil
+	}
+	data, err := disk.ReadRegular(path, maxFile)
+	var odd *disk.NotRegularError
+	var big *disk.TooLargeError
+	switch {
+	case err == nil:
+		return File{Path: path, Data: append([]byte{}, data...)}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return File{Path: path}, nil
+	case errors.As(err, &odd):
+		return File{}, &FileError{Path: path, Reason: "not a regular file; put the prices into one", Err: err}
+	case errors.As(err, &big):
+		return File{}, &FileError{Path: path, Reason: "too large for a table of prices; is it the right one?", Err: err}
+	}
+	return File{}, &FileError{Path: path, Reason: "cannot be read; check its permissions", Err: err}
 }
 
 // fromFile reads a .env file. One that nobody named may be missing, or be a
