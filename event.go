@@ -75,6 +75,15 @@ type GoalSet struct {
 	Goal document.Goal
 }
 
+// CheckStarted says that a check of the goal that is a command is about to be run, before a judge is asked.
+type CheckStarted struct{ Label, Command string }
+
+// CheckFinished says what came of it.
+type CheckFinished struct {
+	Label    string
+	Evidence Evidence
+}
+
 // Judged is a judge's verdict on a round.
 type Judged struct {
 	Step          string
@@ -153,6 +162,8 @@ func (AttemptFinished) flowerEvent() {}
 func (StepFinished) flowerEvent()    {}
 func (BriefFrozen) flowerEvent()     {}
 func (GoalSet) flowerEvent()         {}
+func (CheckStarted) flowerEvent()    {}
+func (CheckFinished) flowerEvent()   {}
 func (Judged) flowerEvent()          {}
 func (Asked) flowerEvent()           {}
 func (Settled) flowerEvent()         {}

@@ -30,11 +30,19 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 		return Decision{}, fmt.Errorf("judge: %s is gone or not complete", workbench.Goal)
 	}
 	var verdict document.Verdict
-	prompt := say(g.lang, "judge.start", map[string]any{"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock()})
+	label := JudgeLabel(step, st.Round)
+	evidence := rt.evidence(ctx, label, goal)
+	if ctx.Err() != nil {
+		return Decision{}, context.Cause(ctx)
+	}
+	prompt := say(g.lang, "judge.start", map[string]any{
+		"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock(), "Evidence": evidence,
+	})
 	result, err := rt.Run(ctx, Attempt{
-		Step: step, Label: JudgeLabel(step, st.Round), Agent: Judge(g.lang, g.canRun),
+		Step: step, Label: label, Agent: Judge(g.lang, g.canRun),
 		Prompt: prompt, Standing: func() string { return prompt },
 		Annotate: func(row *StepResult) {
+			row.Evidence = evidence
 			if row.OK {
 				verdict = document.ParseVerdict(row.Text)
 				row.Verdict = verdict.State.String()

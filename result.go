@@ -33,6 +33,7 @@ type StepResult struct {
 	Unpriced    bool   // CostUSD is too low: some answer came from a model without a known price
 	Verdict     string // of a judge's row: achieved, not_yet, unreachable, unclear
 	ResumedFrom string // session that this one was forked from
+	Evidence    []Evidence // of a judge's row: the checks that were run for it
 	Definition  string // agent.Spec.Fingerprint of the step's agent
 
 	err error // the cause, for exit codes
@@ -65,6 +66,7 @@ type manifestRow struct {
 	Unpriced    bool             `json:"unpriced,omitempty"`
 	Verdict     string           `json:"verdict,omitempty"`
 	ResumedFrom string           `json:"resumed_from,omitempty"`
+	Evidence    []Evidence       `json:"evidence,omitempty"`
 	Definition  string           `json:"definition,omitempty"`
 }
 
@@ -76,7 +78,7 @@ func (r StepResult) MarshalJSON() ([]byte, error) {
 		Errors: orEmpty(r.Errors), Resumed: r.Resumed, Retired: orEmpty(r.Retired), Context: r.Context,
 		DurationS: math.Round(r.EndedAt.Sub(r.StartedAt).Seconds()*100) / 100, Run: r.Run,
 		Usage: r.Usage, Model: r.Model, Unpriced: r.Unpriced, Verdict: r.Verdict, ResumedFrom: r.ResumedFrom,
-		Definition: r.Definition,
+		Evidence: r.Evidence, Definition: r.Definition,
 	}
 	return marshal(row)
 }
@@ -98,7 +100,7 @@ func (row manifestRow) result() StepResult {
 		Error: deref(row.Error), StartedAt: fromUnix(row.StartedAt), EndedAt: fromUnix(row.EndedAt), Attempts: row.Attempts,
 		Errors: row.Errors, Resumed: row.Resumed, Retired: row.Retired, Context: row.Context, Run: row.Run,
 		Usage: row.Usage, Model: row.Model, Unpriced: row.Unpriced, Verdict: row.Verdict, ResumedFrom: row.ResumedFrom,
-		Definition: row.Definition,
+		Evidence: row.Evidence, Definition: row.Definition,
 	}
 }
 

@@ -79,8 +79,31 @@ func (r *rowScanner) member(row *manifestRow, key string) {
 		row.Verdict = r.text()
 	case "resumed_from":
 		row.ResumedFrom = r.text()
+	case "evidence":
+		r.list(func() {
+			var e Evidence
+			r.object(func(key string) { r.evidence(&e, key) })
+			row.Evidence = append(row.Evidence, e)
+		})
 	case "definition":
 		row.Definition = r.text()
+	default:
+		r.bad = true
+	}
+}
+
+func (r *rowScanner) evidence(e *Evidence, key string) {
+	switch key {
+	case "command":
+		e.Command = r.text()
+	case "exit_code":
+		e.ExitCode = r.whole()
+	case "output":
+		e.Output = r.text()
+	case "problem":
+		e.Problem = r.text()
+	case "duration_s":
+		e.DurationS = r.number()
 	default:
 		r.bad = true
 	}

@@ -65,6 +65,7 @@ func TestScanRows(t *testing.T) {
 		Step: "干活·判定#1", SessionID: "s", OK: true, CostUSD: 0.0123, Turns: 3, Text: "<done> \"so\"\n\x1b", Error: "e", StartedAt: at,
 		EndedAt: at.Add(time.Second), Attempts: 2, Errors: []string{"one"}, Resumed: true, Retired: []string{"r"}, Context: 5, Run: "run",
 		Usage: transcript.Usage{Input: 1, CacheWrite1h: 2}, Model: "m", Unpriced: true, Verdict: "achieved", ResumedFrom: "f", Definition: "d",
+		Evidence: []Evidence{{Command: "go test", ExitCode: -1, Output: "a\n\"b\"", Problem: "out of time", DurationS: 0.5}, {Command: "true"}},
 	}
 	data, err := json.MarshalIndent([]StepResult{row, {Step: "b"}}, "", "  ")
 	if err != nil || !sameAsJSON(t, data) {

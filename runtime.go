@@ -42,6 +42,9 @@ type RuntimeOptions struct {
 	// Observe is told what happens, one event at a time. It must not block for long: the run waits for it.
 	Observe func(Event)
 
+	// Checker runs the checks of a goal that are commands before a judge is asked; nil: the judge gets no evidence.
+	Checker Checker
+
 	// Windows knows the models' context windows; nil: a session is handed over only when the endpoint says that it is full.
 	Windows Windows
 	// NoHandoff makes a full window end the step instead.

@@ -40,7 +40,9 @@ var scenes = map[string]scene{
 	// long: the coordinator's first session fills up; what it was told only in talk is in its handoff.
 	"long": {player: func() modeltest.Player { return long(modeltest.Say(handoff)) }},
 	// longmute: the same, but no document comes of it.
-	"longmute": {player: func() modeltest.Player { return long(modeltest.Say("I would rather work.").Spending(transcript.Usage{Input: 60_000, Output: 10})) }},
+	"longmute": {player: func() modeltest.Player {
+		return long(modeltest.Say("I would rather work.").Spending(transcript.Usage{Input: 60_000, Output: 10}))
+	}},
 	// tight: the endpoint takes less than it is said to.
 	"tight": {player: tight},
 	// sly: an answer full of control sequences and a key.
