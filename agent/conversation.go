@@ -37,6 +37,7 @@ type conversation struct {
 	parent   string               // uuid of the last entry
 	known    map[string]bool      // uuids of user entries the session holds
 	marked   []Mark               // ends of earlier requests that the endpoint may have in its cache
+	removed  int                  // results and texts that were taken out when it was loaded
 	callIDs  map[string]bool      // of all calls so far
 	journal  map[string]OpenCall  // of calls that were open when the session was loaded
 	refusal  string               // what the endpoint said of the last answer, if it was a refusal

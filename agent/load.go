@@ -82,6 +82,7 @@ func (c *conversation) take(ctx context.Context, p transcript.Prepared) error {
 		}
 	}
 	c.marked = earlierEnds(p.Messages, p.Same)
+	c.removed = p.Report.Oversize + p.Report.Trimmed + p.Report.Expired
 	return nil
 }
 

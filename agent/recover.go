@@ -58,12 +58,10 @@ func (c *conversation) relieve(ctx context.Context) error {
 // halve makes a conversation smaller that the endpoint found too large: gateways take less than the API itself. again is
 // false when nothing is left that could go.
 func (c *conversation) halve(ctx context.Context) (again bool, err error) {
-	before, _ := transcript.Weigh(c.messages)
-	if err := c.reload(ctx, before-1); err != nil {
-		return false, err
-	}
-	after, _ := transcript.Weigh(c.messages)
-	return after < before, nil
+	before := c.removed
+	bytes, _ := transcript.Weigh(c.messages)
+	err = c.reload(ctx, bytes/4*3) // of which half is left
+	return err == nil && c.removed > before, err
 }
 
 // reload reads the conversation anew from the store and makes it smaller than most bytes, if it is not.
@@ -74,12 +72,15 @@ func (c *conversation) reload(ctx context.Context, most int) error {
 	}
 	opts := c.prepareOptions()
 	opts.MaxRequest = most
+	before := c.removed
 	p := transcript.Prepare(entries, opts)
 	if err := c.take(ctx, p); err != nil {
 		return err
 	}
 	c.carried.loaded(p.Report)
-	c.emit(Amended{Path: c.path, Report: p.Report})
+	if c.removed > before {
+		c.emit(Amended{Path: c.path, Report: p.Report})
+	}
 	return nil
 }
 

@@ -113,6 +113,24 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// TestRequestOverTheLimit is not sent: the API takes 32 MB.
+func TestRequestOverTheLimit(t *testing.T) {
+	sent := 0
+	c := server(t, Options{}, func(http.ResponseWriter, *http.Request) { sent++ })
+	req := &agent.ModelRequest{Model: "m", MaxTokens: 1, Messages: []transcript.Message{{Role: transcript.RoleUser, Content: []transcript.Block{
+		transcript.Text(strings.Repeat("a", transcript.MaxRequestBytes)),
+	}}}}
+	_, err := c.Generate(t.Context(), req, nil)
+	var failure *agent.ModelError
+	var large *agent.TooLargeError
+	if !errors.As(err, &failure) || failure.Kind != agent.Fatal || !errors.As(err, &large) || large.Bytes <= large.Max || sent > 0 {
+		t.Errorf("%v after %d requests", err, sent)
+	}
+	if err != nil && !strings.Contains(err.Error(), "the request has 335") {
+		t.Errorf("says %q", err)
+	}
+}
+
 func TestStopReasons(t *testing.T) {
 	for _, reason := range []string{
 		agent.StopEndTurn, agent.StopToolUse, agent.StopMaxTokens, agent.StopSequence, agent.StopPauseTurn, agent.StopRefusal, agent.StopContextWindow, "of_tomorrow",
