@@ -59,12 +59,16 @@ func TestMessagesExist(t *testing.T) {
 	}
 }
 
-// literals are the string literals of the package's source.
+// literals are the string literals of the sources that speak to people.
 func literals(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*.go", "../tui/*.go"} {
+		some, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, some...)
 	}
 	found := map[string]bool{}
 	for _, name := range files {

@@ -9,6 +9,7 @@ import (
 	"flower"
 	"flower/internal/text"
 	"flower/transcript"
+	"flower/internal/tui"
 )
 
 // Widths of the plain printer, in cells.
@@ -37,8 +38,10 @@ type printer struct {
 	usage    transcript.Usage
 	unknown  map[string]bool    // models without a price that were named
 	workers  map[string]*worker // by event path
-	letters  map[string]int     // how many workers have a letter
+	crew     tui.Crew           // their names
 	margin   string             // of what is written now: a worker's gutter
+	folded   bool               // what workers do is kept back
+	kept     []string           // of it, the last lines
 	lost     bool               // the store was put aside
 	failed   string             // what to say of a failed step if the run goes on without it
 }
@@ -53,7 +56,12 @@ type printOptions struct {
 	lastWords bool                         // the last answer is written elsewhere
 	budget    float64                      // USD; 0 is none
 	prices    string                       // where a person's table of prices is looked for
+	fold      bool                         // workers begin folded: that they start and end is written, not what they do
+	styles    bool                         // marks are set off from the text by colour
 }
+
+// keptLines is how much of what folded workers do can be shown later, in lines.
+const keptLines = 400
 
 // worker is a subagent as people see it.
 type worker struct {
@@ -62,7 +70,7 @@ type worker struct {
 }
 
 func newPrinter(p *text.Printer, opts printOptions) *printer {
-	return &printer{Printer: p, opts: opts, unknown: map[string]bool{}, workers: map[string]*worker{}, letters: map[string]int{}}
+	return &printer{Printer: p, opts: opts, unknown: map[string]bool{}, workers: map[string]*worker{}, folded: opts.fold}
 }
 
 // width is the number of cells lines may have.
@@ -71,21 +79,53 @@ func (p *printer) width() int { return max(leastWidth, p.opts.width()) }
 // line writes one line, cut to the width. Texts are cleaned before they are cut: half a secret is not recognised.
 func (p *printer) line(s string) {
 	s = strings.ReplaceAll(p.opts.screen.Clean(s), "\n", " ")
-	p.opts.screen.Line(text.Truncate(p.margin+s, p.width()))
+	s = text.Truncate(s, p.width()-text.Width(p.margin))
+	mark, _, _ := strings.Cut(s, " ")
+	p.write(p.margin + p.styled(mark, s) + "\n")
+}
+
+// write writes lines that are cleaned, or keeps them back while their worker is folded.
+func (p *printer) write(lines string) {
+	if p.margin == "" || !p.folded {
+		p.opts.screen.Text(lines)
+		return
+	}
+	p.kept = append(p.kept, lines)
+	if len(p.kept) > keptLines {
+		p.kept = p.kept[len(p.kept)-keptLines:]
+	}
+}
+
+// Fold keeps back what workers do from now on, or shows it, beginning with what was kept back last.
+func (p *printer) Fold(folded bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.folded = folded
+	id := "fold.on"
+	if !folded {
+		id = "fold.off"
+	}
+	p.say(". ", id)
+	if folded {
+		return
+	}
+	for _, lines := range p.kept {
+		p.opts.screen.Text(lines)
+	}
+	p.kept = nil
 }
 
 // block writes a text under a mark, wrapped; lines after the first stand under the text.
 func (p *printer) block(mark, s string) {
 	s = p.opts.screen.Clean(strings.TrimSpace(s))
-	prefix := p.margin + mark
-	width := p.width() - text.Width(prefix)
-	indent := p.margin + strings.Repeat(" ", text.Width(mark))
+	lead := mark
+	width := p.width() - text.Width(p.margin+mark)
 	var out strings.Builder
 	for _, line := range text.Wrap(s, width) {
-		out.WriteString(strings.TrimRight(prefix+line, " ") + "\n")
-		prefix = indent
+		out.WriteString(p.margin + p.styled(mark, strings.TrimRight(lead+line, " ")) + "\n")
+		lead = strings.Repeat(" ", text.Width(mark))
 	}
-	p.opts.screen.Text(out.String())
+	p.write(out.String())
 }
 
 // gap writes an empty line.
@@ -124,13 +164,13 @@ func (p *printer) rule(name string, index, total int, note string) {
 	}
 	head := "== " + name + " "
 	if room := width - text.Width(tail); text.Width(head)+2 <= room {
-		p.opts.screen.Line(head + strings.Repeat("=", max(2, min(ruleWidth, room)-text.Width(head))) + tail)
+		p.opts.screen.Line(p.styled("==", head+strings.Repeat("=", max(2, min(ruleWidth, room)-text.Width(head)))+tail))
 		return
 	}
 	// Too narrow for all of it: the note goes below.
 	head = text.Truncate("== "+name, width-text.Width(count)-3) + " "
 	fill := max(2, min(ruleWidth, width-text.Width(count))-text.Width(head))
-	p.opts.screen.Line(head + strings.Repeat("=", fill) + count)
+	p.opts.screen.Line(p.styled("==", head+strings.Repeat("=", fill)+count))
 	if note != "" {
 		p.block("   ", note)
 	}
@@ -312,7 +352,7 @@ func (p *printer) goal(ev flower.GoalSet) {
 	unverifiable := 0
 	for i, c := range checks {
 		mark := fmt.Sprintf("  %d. ", i+1)
-		p.block(mark, c.Text)
+		p.block(mark, p.opts.screen.Reveal(c.Text))
 		if c.Unverifiable {
 			unverifiable++
 		}
@@ -351,10 +391,11 @@ func (p *printer) judged(ev flower.Judged) {
 // asked writes a question so that it is not overlooked.
 func (p *printer) asked(q flower.Question) {
 	p.gap()
-	p.opts.screen.Line(strings.Repeat("?", p.width()))
-	p.block("? ", q.Text)
+	p.opts.screen.Line(p.styled("?", strings.Repeat("?", p.width())))
+	reveal := p.opts.screen.Reveal // the person decides by it
+	p.block("? ", reveal(q.Text))
 	for i, o := range q.Options {
-		p.block(fmt.Sprintf("?   %d) ", i+1), o)
+		p.block(fmt.Sprintf("?   %d) ", i+1), reveal(o))
 	}
 	if p.opts.hint != nil {
 		if hint := p.opts.hint(q); hint != "" {

@@ -76,17 +76,12 @@ func (p *printer) enter(path string) {
 	}
 }
 
-// worker finds a subagent's name or makes one: the first letter of what it is, and a number.
+// worker finds a subagent, or begins to follow it.
 func (p *printer) worker(path, agentName string) *worker {
 	if w, ok := p.workers[path]; ok {
 		return w
 	}
-	letter := "a"
-	if agentName != "" && agentName[0] >= 'a' && agentName[0] <= 'z' {
-		letter = agentName[:1]
-	}
-	p.letters[letter]++
-	w := &worker{short: fmt.Sprintf("%s%d", letter, p.letters[letter]), began: p.opts.now()}
+	w := &worker{short: p.crew.Name(path, agentName), began: p.opts.now()}
 	p.workers[path] = w
 	return w
 }

@@ -59,6 +59,26 @@ func (s *screen) Clean(t string) string {
 	return s.clean(t)
 }
 
+// Reveal is a text a person decides by, with what is hidden in it made visible. A secret stays out of it also where
+// hidden characters part it.
+func (s *screen) Reveal(t string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.redact != nil {
+		if plain := text.Plain(t); s.redact(plain) != plain {
+			return s.redact(plain)
+		}
+	}
+	return text.Reveal(t)
+}
+
+// onto writes to something else from now on.
+func (s *screen) onto(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = w
+}
+
 // Write implements io.Writer for libraries; it writes whole lines.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()

@@ -1,0 +1,37 @@
+package cli
+
+import "strings"
+
+// look is how a mark is set off on a terminal: colours of the terminal's own palette, which are right on light and dark
+// ones; whole styles the line and not the mark alone.
+type look struct {
+	sgr   string
+	whole bool
+}
+
+var looks = map[string]look{
+	"==": {"1", true}, "--": {"1", true}, "<-": {"1", true},
+	"?": {"1;36", true},
+	"!": {"33", false}, "x": {"31", false}, "+": {"32", false},
+	">": {"34", false}, "<": {"34", false},
+	".": {"2", true}, "~": {"2", true}, "*": {"2", false},
+}
+
+// styled sets a line off that begins with a mark, behind a margin.
+func (p *printer) styled(mark, s string) string {
+	if !p.opts.styles {
+		return s
+	}
+	l, ok := looks[strings.TrimSpace(mark)]
+	switch {
+	case !ok || s == "":
+		return s
+	case l.whole:
+		return "\x1b[" + l.sgr + "m" + s + "\x1b[0m"
+	}
+	head, tail := s[:min(len(mark), len(s))], s[min(len(mark), len(s)):]
+	if strings.TrimSpace(head) == "" {
+		return s
+	}
+	return "\x1b[" + l.sgr + "m" + head + "\x1b[0m" + tail
+}
