@@ -8,8 +8,8 @@ import (
 
 	"flower"
 	"flower/internal/text"
-	"flower/transcript"
 	"flower/internal/tui"
+	"flower/transcript"
 )
 
 // Widths of the plain printer, in cells.
