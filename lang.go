@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -19,10 +20,11 @@ const (
 //go:embed prompts
 var promptFiles embed.FS
 
-// prompts holds, for each language, the role prompts (one file each) and the messages (templates of messages.tmpl).
-var prompts = map[Lang]*template.Template{
-	English: loadPrompts(English),
-	Chinese: loadPrompts(Chinese),
+// prompts holds, for each language, the role prompts (one file each) and the messages (templates of messages.tmpl). They are
+// parsed when they are first needed.
+var prompts = map[Lang]func() *template.Template{
+	English: sync.OnceValue(func() *template.Template { return loadPrompts(English) }),
+	Chinese: sync.OnceValue(func() *template.Template { return loadPrompts(Chinese) }),
 }
 
 func loadPrompts(lang Lang) *template.Template {
@@ -37,7 +39,7 @@ func say(lang Lang, name string, data map[string]any) string {
 		t = prompts[English]
 	}
 	var out strings.Builder
-	if err := t.ExecuteTemplate(&out, name, data); err != nil {
+	if err := t().ExecuteTemplate(&out, name, data); err != nil {
 		panic(fmt.Sprintf("render %s: %v", name, err)) // a template and its call are both ours; a test renders all of them
 	}
 	return strings.TrimSpace(out.String())

@@ -106,8 +106,9 @@ func foreign(added []byte, run string) bool {
 	if !bytes.HasPrefix(added, []byte(",")) {
 		return false
 	}
-	rows, ok := scanRows(slices.Concat([]byte("["), added[1:]))
-	return ok && !slices.ContainsFunc(rows, func(row manifestRow) bool { return row.Run == run })
+	own := false
+	ok := scanRows(slices.Concat([]byte("["), added[1:]), func(row manifestRow) { own = own || row.Run == run })
+	return ok && !own
 }
 
 // otherRows returns the rows that other runs have written, byte for byte; false if the file is no manifest.
@@ -164,12 +165,11 @@ func ReadManifest(runDir string) ([]StepResult, error) {
 
 // plainRows reads a manifest in which every row has the usual form.
 func plainRows(data []byte) ([]StepResult, bool) {
-	stored, ok := scanRows(data)
-	rows := make([]StepResult, 0, len(stored))
-	for _, row := range stored {
+	rows := make([]StepResult, 0, bytes.Count(data, []byte(`"step":`)))
+	ok := scanRows(data, func(row manifestRow) {
 		if row.Step != "" {
 			rows = append(rows, row.result())
 		}
-	}
+	})
 	return rows, ok
 }

@@ -74,7 +74,7 @@ func every(pairs ...any) []map[string]any {
 // messages are the names of all templates of a language, files of definitions left out.
 func messages(lang Lang) []string {
 	var names []string
-	for _, t := range prompts[lang].Templates() {
+	for _, t := range prompts[lang]().Templates() {
 		if t.Tree != nil && !parse.IsEmptyTree(t.Root) {
 			names = append(names, t.Name())
 		}

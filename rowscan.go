@@ -18,20 +18,20 @@ type rowScanner struct {
 	bad bool
 }
 
-// scanRows returns the rows of a manifest, false if they have to be read another way.
-func scanRows(data []byte) ([]manifestRow, bool) {
+// scanRows calls each for every row of a manifest. It returns false if the rows have to be read another way, perhaps
+// after some.
+func scanRows(data []byte, each func(manifestRow)) bool {
 	if !utf8.Valid(data) {
-		return nil, false
+		return false
 	}
 	r := &rowScanner{s: string(data)}
-	rows := make([]manifestRow, 0, strings.Count(r.s, `"step"`))
 	r.list(func() {
 		var row manifestRow
 		r.object(func(key string) { r.member(&row, key) })
-		rows = append(rows, row)
+		each(row)
 	})
 	r.space()
-	return rows, !r.bad && r.at == len(r.s)
+	return !r.bad && r.at == len(r.s)
 }
 
 // member reads the value of one key of a row.

@@ -170,7 +170,7 @@ func separator(s string, i int, r rune, size int) rune {
 func lookup(s string, i int) (word, int) {
 	r, size := utf8.DecodeRuneInString(s[i:])
 	best, classes := 0, class(0)
-	for _, e := range lexicon[r] {
+	for _, e := range lexicon()[r] {
 		if len(e.text) < best && !e.stem || !strings.HasPrefix(s[i:], e.text) {
 			continue
 		}

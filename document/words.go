@@ -3,6 +3,7 @@ package document
 import (
 	"sort"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -133,8 +134,9 @@ type entry struct {
 	stem  bool
 }
 
-// lexicon holds the vocabulary by first character, longest word first.
-var lexicon = buildLexicon()
+// lexicon holds the vocabulary by first character, longest word first. It is built when it is first needed: most
+// processes read no verdict.
+var lexicon = sync.OnceValue(buildLexicon)
 
 func buildLexicon() map[rune][]entry {
 	type id struct {
