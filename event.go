@@ -104,11 +104,12 @@ type Settled struct {
 
 // NoteTaken is the receipt of a remark: it is durable, and whether it is in the brief.
 type NoteTaken struct {
-	Text    string
-	InBrief bool
+	Text     string
+	InBrief  bool
+	BriefErr error // there is a brief, and it could not be appended to; nil where there is none yet
 }
 
-// Interrupted says that the person stopped the agent; the session goes on.
+// Interrupted says that the person stopped the agent, which ends at its next message boundary; the session is kept.
 type Interrupted struct{ Label string }
 
 // WindowNear says, once for each session, that its context nears the line at which it is handed over.

@@ -48,14 +48,8 @@ func (rt *Runtime) evidence(ctx context.Context, label string, goal document.Goa
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	rt.mu.Lock()
-	rt.cancel = cancel
-	rt.mu.Unlock()
-	defer func() {
-		rt.mu.Lock()
-		rt.cancel = nil
-		rt.mu.Unlock()
-	}()
+	rt.interruptible(cancel)
+	defer rt.interruptible(nil)
 	timed, stop := context.WithTimeout(running, evidenceAll)
 	defer stop()
 	var list []Evidence

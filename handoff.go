@@ -72,33 +72,33 @@ func (rt *Runtime) leaves(err error) (cause HandoffCause, leave bool) {
 }
 
 // handOver ends the session of req and returns the request with which its successor begins. pending says that the prompt
-// of req was not answered. interrupted says that the person stopped it; the session is then not left.
+// of req was not answered. What the person said is nil unless they have interrupted it; the session is then not left.
 func (rt *Runtime) handOver(
 	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause, pending bool,
-) (next agent.Request, interrupted bool, err error) {
+) (next agent.Request, said *reply, err error) {
 	name, _, _ := strings.Cut(a.Label, "#")
 	count := rt.generation(name)
 	note := workbench.HandoffNote(name)
 	if count.all >= maxGenerations {
-		return req, false, &HandoffError{Step: a.Step, Generations: count.all, Path: rt.bench.NotePath(note)}
+		return req, nil, &HandoffError{Step: a.Step, Generations: count.all, Path: rt.bench.NotePath(note)}
 	}
 	rt.emit(HandingOver{Label: a.Label, Cause: cause, Context: row.Context})
-	doc, written, interrupted, err := rt.lastWord(ctx, a, req, row, cause)
-	if err != nil || interrupted {
-		return req, interrupted, err
+	doc, written, said, err := rt.lastWord(ctx, a, req, row, cause)
+	if err != nil || said != nil {
+		return req, said, err
 	}
 	count.all++
 	if count.degraded++; written {
 		count.degraded = 0
 	} else if doc, err = rt.assemble(ctx, name, req, pending); err != nil {
-		return req, false, err
+		return req, nil, err
 	}
 	path, err := rt.keepHandoff(ctx, name, doc)
 	if err != nil {
-		return req, false, err
+		return req, nil, err
 	}
 	if count.degraded >= maxDegraded {
-		return req, false, &HandoffError{Step: a.Step, Generations: count.all, Degraded: true, Path: path}
+		return req, nil, &HandoffError{Step: a.Step, Generations: count.all, Degraded: true, Path: path}
 	}
 	unanswered := ""
 	if pending {
@@ -108,12 +108,12 @@ func (rt *Runtime) handOver(
 		"Standing": a.standing(), "Document": doc.PromptBlock(), "Path": path, "Written": written, "Pending": unanswered,
 	}))
 	if err != nil {
-		return req, false, err
+		return req, nil, err
 	}
 	rt.emit(HandedOver{
 		Label: a.Label, From: req.Key.Session, To: next.Key.Session, Path: path, Degraded: !written, Generation: count.all,
 	})
-	return next, false, nil
+	return next, nil, nil
 }
 
 func (rt *Runtime) generation(name string) *generations {
@@ -164,7 +164,7 @@ func (rt *Runtime) succeed(ctx context.Context, a Attempt, req agent.Request, ro
 // same another time.
 func (rt *Runtime) lastWord(
 	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause,
-) (doc document.Handoff, written, interrupted bool, err error) {
+) (doc document.Handoff, written bool, said *reply, err error) {
 	ask := rt.text("handoff.ask", map[string]any{"Redefined": cause == Redefined})
 	for range 2 {
 		closing := agent.Request{
@@ -173,19 +173,19 @@ func (rt *Runtime) lastWord(
 		}
 		var answered bool
 		rt.edit(func() { row.Text = "" })
-		answered, interrupted, err = rt.once(ctx, a.Label, closing, row, &gauge{})
-		if interrupted || ctx.Err() != nil {
-			return doc, false, interrupted, err
+		answered, said, err = rt.once(ctx, a, closing, row, &gauge{})
+		if said != nil || ctx.Err() != nil {
+			return doc, false, said, err
 		}
 		if err != nil {
-			return doc, false, false, unlessUseless(err)
+			return doc, false, nil, unlessUseless(err)
 		}
 		if doc = document.ParseHandoff(row.Text); answered && doc.Complete() {
-			return doc, true, false, nil
+			return doc, true, nil, nil
 		}
 		ask = rt.text("handoff.incomplete", map[string]any{"Missing": rt.sectionNames(doc.Missing())})
 	}
-	return doc, false, false, nil
+	return doc, false, nil, nil
 }
 
 // unlessUseless returns nil for a failure that asking again would meet again: the document is then made without the model.

@@ -9,10 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"flower/agent"
-	"flower/document"
 	"flower/internal/workbench"
 )
 
@@ -293,32 +290,18 @@ func (h *Human) Leave() {
 }
 
 // Say takes a remark: it is durable when Say returns without an error, is appended to the brief, and reaches the agent
-// at its next turn boundary. Blank text is nothing.
+// at its next turn boundary. The receipt is a NoteTaken. An error says that the remark is not kept: also a full disk is
+// not waited for, so that the person can decide. Blank text is nothing.
 func (h *Human) Say(ctx context.Context, text string) error {
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
-	if text == "" {
+	if text = remarkText(text); text == "" {
 		return nil
 	}
-	note := agent.Note{ID: uuid.NewString(), Text: text, At: h.opts.Now()}
-	if err := h.opts.Store.AddNote(ctx, h.project, note); err != nil {
-		return fmt.Errorf("keep remark: %w", err)
+	taken, err := notebook{h.opts.Store, h.project, h.bench, h.opts.Now}.take(ctx, nil, text)
+	if err != nil {
+		return err
 	}
-	h.opts.Observe(NoteTaken{Text: text, InBrief: h.intoBrief(note)})
+	h.opts.Observe(taken)
 	return nil
-}
-
-// intoBrief appends a remark to the frozen brief and says whether it is there now.
-func (h *Human) intoBrief(note agent.Note) bool {
-	in := false
-	err := h.bench.UpdateNote(workbench.Brief, func(old string, there bool) (string, bool) {
-		if !there {
-			return "", false
-		}
-		file, changed := document.AppendToBrief(old, document.AddedRunning, note.At.Format(time.TimeOnly), note.Text)
-		in = true
-		return file, changed
-	})
-	return in && err == nil
 }
 
 // Inbox is what the inbox tool says: how many remarks wait. They themselves follow the tool's result as the person's

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -329,10 +331,7 @@ func TestSay(t *testing.T) {
 	if err := os.Remove(workbench.Open(w.dir).NotePath(workbench.Brief)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(workbench.Open(w.dir).NotePath(workbench.Brief), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	say("where no brief can be written", false)
+	say("where the brief is gone", false)
 
 	p.told = nil
 	if err := p.Say(t.Context(), " \n"); err != nil || len(p.told) != 0 {
@@ -368,6 +367,88 @@ func TestSay(t *testing.T) {
 		t.Errorf("inbox %q, %v", got, err)
 	}
 }
+
+// TestReceipts: what the person is told of a remark is true, whatever could not be done with it.
+func TestReceipts(t *testing.T) {
+	briefPath := func(w *world) string { return workbench.Open(w.dir).NotePath(workbench.Brief) }
+	frozen := func(t *testing.T, w *world) { w.writeNote(workbench.Brief, brief.Markdown()) }
+	for _, test := range []struct {
+		name     string
+		at       func(*testing.T, *world)
+		lost     error // of the store; nil: kept
+		inBrief  bool
+		briefErr bool
+	}{
+		{name: "all is well", at: frozen, inBrief: true},
+		{name: "no brief yet", at: func(*testing.T, *world) {}},
+		{name: "store broken", at: frozen, lost: errBroken},
+		{name: "store full", at: frozen, lost: agent.ErrNoSpace},
+		{name: "brief is a directory", at: func(t *testing.T, w *world) {
+			if err := os.MkdirAll(briefPath(w), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, briefErr: true},
+		{name: "brief is a pipe", at: func(t *testing.T, w *world) {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(briefPath(w)), 0o755), syscall.Mkfifo(briefPath(w), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, briefErr: true},
+		{name: "notes cannot be written", at: func(t *testing.T, w *world) {
+			frozen(t, w)
+			noLock(t, w)
+		}, briefErr: true},
+		{name: "no brief, and it could not be written", at: noLock},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			test.at(t, w)
+			store := w.store
+			if test.lost != nil {
+				w.store = failingInbox{w.store, test.lost}
+			}
+			p := newPerson(t, w, HumanOptions{})
+			err := p.Say(t.Context(), "in green")
+			if !errors.Is(err, test.lost) || (err == nil) != (test.lost == nil) {
+				t.Errorf("said with %v", err)
+			}
+			waiting, failed := store.PendingNotes(t.Context(), ProjectKey(w.dir))
+			if failed != nil || len(waiting) != len(p.told) || (len(p.told) == 1) != (test.lost == nil) {
+				t.Fatalf("%d receipts, %d remarks kept, %v", len(p.told), len(waiting), failed)
+			}
+			if len(p.told) == 0 {
+				notIn(t, "brief", w.note(workbench.Brief), "in green")
+				return
+			}
+			got := p.told[0].(NoteTaken)
+			if got.InBrief != test.inBrief || (got.BriefErr != nil) != test.briefErr {
+				t.Errorf("told %+v", got)
+			}
+			if info, err := os.Stat(briefPath(w)); err == nil && info.Mode().IsRegular() {
+				if is := strings.Contains(w.note(workbench.Brief), "in green"); is != got.InBrief {
+					t.Errorf("in the brief: %v, told %+v", is, got)
+				}
+			}
+		})
+	}
+}
+
+// noLock leaves no place for the lock under which documents are changed: none can be.
+func noLock(t *testing.T, w *world) {
+	t.Helper()
+	spill := workbench.Open(w.dir).SpillDir()
+	err := errors.Join(os.RemoveAll(spill), os.MkdirAll(filepath.Dir(spill), 0o755), os.WriteFile(spill, nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failingInbox is a store that cannot take remarks.
+type failingInbox struct {
+	Store
+	err error
+}
+
+func (f failingInbox) AddNote(context.Context, string, agent.Note) error { return f.err }
 
 // fragile is a store whose inbox or answers cannot be written.
 type fragile struct{ Store }

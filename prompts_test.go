@@ -36,7 +36,7 @@ var variants = func() map[string][]map[string]any {
 		"judge.start": every("Brief", some, "Goal", some, "Evidence", []any{[]Evidence(nil), []Evidence{
 			{Command: "go test ./...", ExitCode: 1, Output: "FAIL\n<b>"}, {Command: "true"}, {Command: "sleep 9", ExitCode: -1, Problem: "out of time"},
 		}}),
-		"interrupted":          every("Remark", texts),
+		"interrupted":          every("Remark", texts, "Follows", flags),
 		"index":                every("Index", some),
 		"note":                 every("Time", []any{"05:06:07"}, "Text", some),
 		"inbox":                every("Count", []any{0, 1, 2}),

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,6 +21,42 @@ import (
 // What a person says at wake lands in three places: in the brief, so that later steps read it; in the working agent's
 // conversation; and in the goal, which is derived again, so that it is judged. The store's inbox is the durable record
 // from which the other places are filled: a process that dies half way leaves the rest to the next one.
+
+// notebook is where a person's remarks go: the store's inbox, and the brief.
+type notebook struct {
+	store   Store
+	project string
+	bench   *workbench.Bench
+	now     func() time.Time
+}
+
+// take makes a remark durable, on a full disk as soon as room allows, and appends it to the frozen brief. An error says
+// that it is not kept.
+func (b notebook) take(ctx context.Context, room *agent.Room, text string) (NoteTaken, error) {
+	note := agent.Note{ID: uuid.NewString(), Text: text, At: b.now()}
+	if err := room.Keep(ctx, func() error { return b.store.AddNote(ctx, b.project, note) }); err != nil {
+		return NoteTaken{}, fmt.Errorf("keep remark: %w", err)
+	}
+	taken := NoteTaken{Text: text}
+	err := b.bench.UpdateNote(workbench.Brief, func(old string, there bool) (string, bool) {
+		if !there {
+			return "", false
+		}
+		file, changed := document.AppendToBrief(old, document.AddedRunning, note.At.Format(time.TimeOnly), text)
+		taken.InBrief = true
+		return file, changed
+	})
+	if err != nil {
+		taken.InBrief = false
+		if disk.Exists(b.bench.NotePath(workbench.Brief)) {
+			taken.BriefErr = err
+		}
+	}
+	return taken, nil
+}
+
+// remarkText is a remark as it is kept; "" is nothing.
+func remarkText(said string) string { return strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD") }
 
 // keepRemark makes a remark durable. One that waits already, because the process that took it died, is not kept twice.
 // The goal is derived again even if the brief holds the same words: they may have come while the agent worked, after

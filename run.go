@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"flower/agent"
 )
@@ -22,6 +23,8 @@ func (w *Workflow) Run(ctx context.Context, rt *Runtime) (*Outcome, error) {
 		inherited: make(map[string]bool), refused: make(map[string]refusal),
 	}
 	before := len(rt.rows())
+	rt.edit(func() { rt.inboxed = slices.ContainsFunc(w.Steps, func(s Step) bool { return s.Inbox }) })
+	defer rt.edit(func() { rt.inboxed = false })
 	err := w.check()
 	if err == nil {
 		err = r.alone(ctx)

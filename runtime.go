@@ -36,8 +36,8 @@ type RuntimeOptions struct {
 
 	// Human answers and remarks; nil: nobody is there.
 	Human *Human
-	// OnInterrupt is asked after Interrupt what to do: go on in the same session, with a remark or without, or stop.
-	// Nil stops.
+	// OnInterrupt is asked at once after Interrupt what to do: go on in the same session, with a remark or without, or
+	// stop. An answer on its way may still be finished meanwhile. It returns soon when its context is done. Nil stops.
 	OnInterrupt func(context.Context) (remark string, goOn bool)
 	// Observe is told what happens, one event at a time. It must not block for long: the run waits for it.
 	Observe func(Event)
@@ -72,7 +72,8 @@ type Runtime struct {
 	saidModels map[[2]string]bool      // asked and answered
 
 	mu        sync.Mutex
-	cancel    context.CancelCauseFunc // of the engine that runs
+	interrupt context.CancelCauseFunc // of the engine that runs
+	inboxed   bool                    // a step of the workflow that runs reads the inbox
 	inFlight  *StepResult             // row of the attempt in flight; its fields change under mu as long as it stands here
 	results   []StepResult
 	saidBooks map[string]bool
@@ -85,9 +86,6 @@ type Runtime struct {
 
 	observing sync.Mutex // held while Observe runs
 }
-
-// ErrInterrupted ends an attempt that the person has interrupted.
-var ErrInterrupted = errors.New("interrupted")
 
 // KilledBySignal is the error of a manifest row that a signal handler has written.
 const KilledBySignal = "killed-by-signal"
@@ -154,19 +152,6 @@ func (rt *Runtime) RunID() string { return rt.opts.RunID }
 func (rt *Runtime) Spent() (usd float64, unpriced bool) {
 	_, usd, unpriced = rt.meter.Spent()
 	return usd, unpriced
-}
-
-// Interrupt stops the attempt in flight at once: an answer on its way is dropped as if it had not been asked for, so that
-// the history ends between two messages; commands are stopped and what they printed is kept. It returns false if nothing
-// runs.
-func (rt *Runtime) Interrupt() bool {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if rt.cancel == nil {
-		return false
-	}
-	rt.cancel(ErrInterrupted)
-	return true
 }
 
 // rescueWait bounds Rescue: whoever sent the signal does not wait for long.
@@ -337,28 +322,27 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 		if err := rt.report(a.Label); err != nil {
 			return err
 		}
-		answered, interrupted, err := rt.once(ctx, a.Label, req, row, &g)
-		if cause, leave := rt.leaves(err); leave && !interrupted {
-			if req, g, interrupted, err = rt.goOnElsewhere(ctx, a, req, row, g, cause, answered, err); err == nil && !interrupted {
+		answered, reply, err := rt.once(ctx, a, req, row, &g)
+		if cause, leave := rt.leaves(err); leave && reply == nil {
+			if req, g, reply, err = rt.goOnElsewhere(ctx, a, req, row, g, cause, answered, err); err == nil && reply == nil {
 				continue
 			}
 		}
-		if !interrupted {
+		if reply == nil {
 			return rt.failed(ctx, row, err)
 		}
-		rt.emit(Interrupted{Label: a.Label})
-		if rt.opts.OnInterrupt == nil {
-			return ErrInterrupted
-		}
-		remark, goOn := rt.opts.OnInterrupt(ctx)
 		switch {
-		case !goOn:
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case reply.err != nil:
+			return reply.err
+		case !reply.goOn:
 			return ErrInterrupted
-		case err == nil && remark == "":
+		case err == nil && reply.remark == "" && !(a.Inbox && rt.hasRemarks()):
 			return nil // the interrupt came too late to stop anything
 		}
 		// No attempt is used up: the person wanted a word, the session goes on.
-		if req, err = rt.afterInterrupt(ctx, req, remark); err != nil {
+		if req, err = rt.afterInterrupt(ctx, req, *reply); err != nil {
 			return err
 		}
 	}
@@ -368,24 +352,24 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 // one.
 func (rt *Runtime) goOnElsewhere(
 	ctx context.Context, a Attempt, req agent.Request, row *StepResult, g gauge, cause HandoffCause, answered bool, why error,
-) (agent.Request, gauge, bool, error) {
+) (agent.Request, gauge, *reply, error) {
 	var failure *agent.ModelError
 	if errors.As(why, &failure) {
 		rt.edit(func() { row.Errors = append(row.Errors, why.Error()) })
 		rt.overflowed(a.Agent.Model, row.Context, failure)
 	}
-	next, interrupted, err := rt.handOver(ctx, a, req, row, cause, !answered)
-	if err != nil || interrupted {
-		if interrupted && err == nil {
+	next, said, err := rt.handOver(ctx, a, req, row, cause, !answered)
+	if err != nil || said != nil {
+		if said != nil && err == nil {
 			err = ErrInterrupted // there was something to stop
 		}
-		return req, g, interrupted, err
+		return req, g, said, err
 	}
 	if g, err = rt.gauge(ctx, a.Agent); err != nil {
-		return req, g, false, err
+		return req, g, nil, err
 	}
 	next.Line, next.Spec = g.line, fit(a.Agent, g.window)
-	return next, g, false, nil
+	return next, g, nil, nil
 }
 
 // failed writes into the row why an attempt ended, if it was no success.
@@ -414,60 +398,53 @@ func (rt *Runtime) name(a Attempt, row *StepResult) {
 	}
 }
 
-// afterInterrupt is the request with which an interrupted session goes on. A prompt that the interrupt has kept from
-// being stored is in it: the agent has never seen it.
-func (rt *Runtime) afterInterrupt(ctx context.Context, req agent.Request, remark string) (agent.Request, error) {
-	words := rt.text("interrupted", map[string]any{"Remark": remark})
-	lines, err := rt.opts.Store.Load(ctx, req.Key)
-	if err != nil {
-		return req, fmt.Errorf("load session %s: %w", req.Key.Session, err)
-	}
-	entries, _ := transcript.ParseHistory(lines)
-	if !slices.ContainsFunc(entries, func(e transcript.Entry) bool { return e.UUID == req.PromptID }) {
-		words = req.Prompt + "\n\n" + words
-	}
-	req.Prompt, req.PromptID, req.Abandon = words, rt.opts.NewID(), true
-	return req, nil
-}
-
 func isOverflow(err error) bool {
 	var m *agent.ModelError
 	return errors.As(err, &m) && m.Kind == agent.Overflow
 }
 
-// once runs the engine once and adds what it did to the row. answered says that the main thread got an answer.
-// interrupted says that Interrupt was called meanwhile, also when the agent was done by then.
+// once runs the engine once and adds what it did to the row. answered says that the main thread got an answer. What the
+// person said is nil unless Interrupt was called meanwhile, also when the agent was done by then.
 func (rt *Runtime) once(
-	ctx context.Context, label string, req agent.Request, row *StepResult, g *gauge,
-) (answered, interrupted bool, err error) {
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, g *gauge,
+) (answered bool, said *reply, err error) {
 	running, cancel := context.WithCancelCause(ctx)
-	rt.mu.Lock()
-	rt.cancel = cancel
-	rt.mu.Unlock()
+	defer cancel(nil)
+	boundary, interrupt := context.WithCancelCause(running)
+	req.Boundary = boundary
+	asked := make(chan reply, 1)
+	context.AfterFunc(boundary, func() {
+		defer close(asked)
+		if errors.Is(context.Cause(boundary), ErrInterrupted) {
+			asked <- rt.askPerson(ctx, a)
+			cancel(ErrInterrupted) // what is not complete by now is not waited for
+		}
+	})
+	rt.interruptible(interrupt)
 	for ev, failed := range rt.opts.Engine.Run(running, req) {
 		if failed != nil {
 			err = failed
 			continue
 		}
 		rt.edit(func() { note(ev, row) })
-		rt.emit(AgentEvent{Label: label, Event: ev})
-		rt.watch(g, label, ev)
+		rt.emit(AgentEvent{Label: a.Label, Event: ev})
+		rt.watch(g, a.Label, ev)
 		if ev, ok := ev.(agent.Answered); ok {
 			answered = answered || ev.Path == ""
-			if lost := rt.report(label); lost != nil {
+			if lost := rt.report(a.Label); lost != nil {
 				cancel(lost)
 			}
 		}
 	}
-	rt.mu.Lock()
-	rt.cancel = nil
-	rt.mu.Unlock()
-	interrupted = ctx.Err() == nil && errors.Is(context.Cause(running), ErrInterrupted)
+	rt.interruptible(nil)
 	if errors.Is(context.Cause(running), ErrLeaseLost) {
 		err = ErrLeaseLost
 	}
-	cancel(nil)
-	return answered, interrupted, err
+	interrupt(nil)
+	if r, interrupted := <-asked; interrupted {
+		said = &r
+	}
+	return answered, said, err
 }
 
 // note keeps of an event what belongs into the row.

@@ -107,7 +107,7 @@ func TestInterruptGoesOnInTheSameSession(t *testing.T) {
 		w.play["one"] = func(a ask) (string, error) {
 			if a.Turn == 1 && len(w.asked) == 1 {
 				w.rt.Interrupt()
-				return "", nil
+				return "", errBroken // cut off
 			}
 			return "done", nil
 		}
@@ -116,7 +116,7 @@ func TestInterruptGoesOnInTheSameSession(t *testing.T) {
 		if len(o.Results) != 1 || row.Attempts != 1 || len(row.Errors) != 0 || !row.OK || row.Text != "done" {
 			t.Errorf("results %+v", o.Results)
 		}
-		if len(requests) != 2 || requests[0].Abandon || !requests[1].Abandon || requests[0].Key != requests[1].Key {
+		if len(requests) != 2 || requests[0].Abandon || requests[1].Abandon != (remark != "") || requests[0].Key != requests[1].Key {
 			t.Fatalf("requests %+v", requests)
 		}
 		texts := w.texts(row.SessionID)
@@ -201,12 +201,13 @@ func TestInterruptThatStops(t *testing.T) {
 	}
 }
 
-// TestInterruptThenCancelled: the run is stopped while the interrupt is under way. Nobody is asked how to go on.
+// TestInterruptThenCancelled: the run is stopped while the interrupt is under way. What the person says does not count
+// any more.
 func TestInterruptThenCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	w.opts = func(o *RuntimeOptions) {
-		o.OnInterrupt = func(context.Context) (string, bool) { t.Error("asked"); return "", true }
+		o.OnInterrupt = func(ctx context.Context) (string, bool) { <-ctx.Done(); return "go on", true }
 	}
 	w.play["one"] = func(ask) (string, error) { w.rt.Interrupt(); cancel(errBroken); return "", nil }
 	if _, err := (&Workflow{Steps: []Step{step("one")}}).Run(ctx, w.start()); !errors.Is(err, errBroken) {

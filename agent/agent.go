@@ -118,6 +118,11 @@ type Request struct {
 	// called from the run's own goroutine, and not at all if the session has nothing to do. Nil does nothing.
 	Ready func()
 
+	// Boundary, once it is done, ends the run at its next message boundary, with Boundary's cause: tools in flight are
+	// stopped at once and keep what they have, an answer of the main thread that is on its way is finished and committed,
+	// its calls are not run, and nothing more is sent. The run's own context ends it sooner. Nil: never.
+	Boundary context.Context
+
 	// Abandon says that the run before was interrupted by the person: calls it left open are not run again, the model
 	// is told that they were interrupted. By default open calls of tools with Again are run again.
 	Abandon bool

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"flower/transcript"
 )
@@ -30,6 +31,9 @@ type conversation struct {
 	same    bool
 	closing bool
 	shrink  bool
+	// answering is the context of answers: the one of run, or a wider one under which an answer is finished though the
+	// run is to end.
+	answering context.Context
 
 	prefix   Prefix
 	tools    map[string]boundTool
@@ -96,9 +100,12 @@ func (c *conversation) loop(ctx context.Context) error {
 	continued := 0
 	silent := false // the last answer said nothing that could be sent back
 	for {
-		said, waiting, err := c.hear(ctx)
-		if err != nil {
-			return err
+		var said, waiting bool
+		if !c.atBoundary(ctx) {
+			var err error
+			if said, waiting, err = c.hear(ctx); err != nil {
+				return err
+			}
 		}
 		if len(c.messages) == 0 {
 			return errors.New("run agent: a new session needs a prompt")
@@ -135,6 +142,11 @@ func (c *conversation) loop(ctx context.Context) error {
 	}
 }
 
+// atBoundary says that the run is to end at its next message boundary: an answer that was on its way has been the last.
+func (c *conversation) atBoundary(ctx context.Context) bool {
+	return ctx.Err() != nil && c.answering.Err() == nil
+}
+
 // spokeLast says whether the last message is the model's.
 func (c *conversation) spokeLast() bool {
 	n := len(c.messages)
@@ -167,6 +179,9 @@ func (c *conversation) open() {
 
 // ask sends one request and commits the answer.
 func (c *conversation) ask(ctx context.Context) (*Response, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err := c.checkLimits(); err != nil {
 		return nil, err
 	}
@@ -212,7 +227,7 @@ func (c *conversation) generate(ctx context.Context, req *ModelRequest) (*Respon
 		return nil, err
 	}
 	var begun *Begun // of an answer that has not come to its end
-	resp, err := c.engine.opts.Model.Generate(ctx, req, func(d Delta) {
+	resp, err := c.answer(ctx, req, func(d Delta) {
 		switch d := d.(type) {
 		case Begun:
 			begun = &d
@@ -243,6 +258,26 @@ func (c *conversation) request() *ModelRequest {
 		req.MaxTokens = c.engine.opts.MaxTokens
 	}
 	return req
+}
+
+// answer asks the model. When ctx is done an answer on its way is still finished; one that has failed is not asked for
+// again.
+func (c *conversation) answer(ctx context.Context, req *ModelRequest, sink func(Delta)) (*Response, error) {
+	answering, cancel := context.WithCancelCause(c.answering)
+	defer cancel(nil)
+	var failed atomic.Bool // nothing is on its way
+	giveUp := func() {
+		if failed.Load() && ctx.Err() != nil {
+			cancel(context.Cause(ctx))
+		}
+	}
+	defer context.AfterFunc(ctx, giveUp)()
+	return c.engine.opts.Model.Generate(answering, req, func(d Delta) {
+		_, retrying := d.(Retrying)
+		failed.Store(retrying)
+		giveUp()
+		sink(d)
+	})
 }
 
 // acceptable is a copy of an answer that can be stored and sent back, whatever the model made of it. Its message has an

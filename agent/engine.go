@@ -130,10 +130,16 @@ func (e *Engine) run(ctx context.Context, req Request, emit func(Event)) error {
 	}
 	c := &conversation{
 		engine: e, key: req.Key, spec: req.Spec, emit: emit, inbox: req.Inbox,
-		meter: req.Meter.ofAgent(req.Spec, req.Closing), abandon: req.Abandon, ready: req.Ready,
+		meter: req.Meter.ofAgent(req.Spec, req.Closing), abandon: req.Abandon, ready: req.Ready, answering: ctx,
 		line: req.Line, same: req.Same, closing: req.Closing, shrink: req.Shrink,
 	}
 	c.top = c.meter
+	if req.Boundary != nil {
+		bounded, cancel := context.WithCancelCause(req.Boundary) // so that it is done when Boundary is, not soon after
+		defer cancel(nil)
+		defer context.AfterFunc(c.answering, func() { cancel(context.Cause(c.answering)) })()
+		ctx = bounded
+	}
 	_, err := c.run(ctx, req.Prompt, req.PromptID, "")
 	return err
 }
@@ -155,7 +161,7 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	id := SubagentID(c.key, s.CallID)
 	child := &conversation{
 		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,
-		meter: c.meter.ofAgent(spec, false), top: c.top,
+		meter: c.meter.ofAgent(spec, false), top: c.top, answering: ctx,
 	}
 	if err := child.checkPrompt(s.Prompt); err != nil {
 		return ErrorResult("The agent was not started: " + err.Error() + ". Write what it needs to a file and name that file in the prompt."), nil

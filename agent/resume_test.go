@@ -202,6 +202,85 @@ func TestInterruptKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
+// TestBoundary interrupts a run: a tool is stopped at once and keeps what it has, an answer on its way is finished and
+// stored with its calls not run, and nothing more is sent.
+func TestBoundary(t *testing.T) {
+	stop := errors.New("a word, please")
+	for _, test := range []struct {
+		name    string
+		answer  *agent.Response // that is on its way; nil: a tool runs
+		results string          // of the calls, as stored
+		err     error
+	}{
+		{"tool", nil, "half of it", stop},
+		{"calls", calls(call("t2", "write", `{}`), call("t3", "look", `{}`)), "Not run", stop},
+		{"last answer", text("that was all"), "", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			boundary, interrupt := context.WithCancelCause(t.Context())
+			ran := 0
+			write := tool("write", false, func(ctx context.Context, _ agent.Call) (agent.ToolResult, error) {
+				ran++
+				interrupt(stop)
+				<-ctx.Done()
+				return agent.ErrorResult("half of it"), nil
+			})
+			look := tool("look", true, func(context.Context, agent.Call) (agent.ToolResult, error) {
+				ran++
+				return agent.TextResult("seen"), nil
+			})
+			m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) {
+				if test.answer == nil {
+					return calls(call("t1", "write", `{}`)), nil
+				}
+				interrupt(stop)
+				return test.answer, nil
+			}}
+			store := flower.NewMemoryStore("/w")
+			e := newEngine(t, m, store, box{"write": write, "look": look})
+			spec := agent.Spec{Tools: []string{"write", "look"}}
+			_, _, err := run(t, e, agent.Request{Key: key, Spec: spec, Prompt: "go", Boundary: boundary})
+			if !errors.Is(err, test.err) || len(m.sent) != 1 {
+				t.Errorf("%d requests, %v", len(m.sent), err)
+			}
+			entries := stored(t, store, key)
+			if last := mustJSON(entries[len(entries)-1].Message); !strings.Contains(string(last), test.results) || len(entries) < 2 {
+				t.Errorf("stored last: %s", last)
+			}
+			if want := map[string]int{"tool": 1}[test.name]; ran != want {
+				t.Errorf("%d tools ran", ran)
+			}
+		})
+	}
+}
+
+// TestBoundaryWhileAnAnswerIsAskedForAgain: there is no answer on its way, and none is asked for.
+func TestBoundaryWhileAnAnswerIsAskedForAgain(t *testing.T) {
+	stop := errors.New("a word, please")
+	for name, late := range map[string]bool{"before it fails": false, "in the pause": true} {
+		t.Run(name, func(t *testing.T) {
+			boundary, interrupt := context.WithCancelCause(t.Context())
+			m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) {
+				if !late {
+					interrupt(stop)
+				}
+				return nil, &agent.ModelError{Kind: agent.Transient}
+			}}
+			pause := func(ctx context.Context, _ time.Duration) error {
+				if late {
+					interrupt(stop)
+				}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			e := newEngine(t, agent.WithRetry(m, agent.Retry{Sleep: pause}), flower.NewMemoryStore("/w"), nil)
+			if _, _, err := run(t, e, agent.Request{Key: key, Prompt: "go", Boundary: boundary}); !errors.Is(err, stop) || len(m.sent) != 1 {
+				t.Errorf("%d requests, %v", len(m.sent), err)
+			}
+		})
+	}
+}
+
 func TestBreakingTheLoopStopsEverything(t *testing.T) {
 	stopped := make(chan struct{})
 	tools := box{"wait": tool("wait", true, func(ctx context.Context, _ agent.Call) (agent.ToolResult, error) {

@@ -41,8 +41,9 @@ type RoomOptions struct {
 	Max  time.Duration // longest pause; 0 is DefaultRoomMax
 
 	Sleep func(context.Context, time.Duration) error // nil waits
-	// Observe is told when a wait for room begins and when work goes on. It may be called from several goroutines, but not
-	// by two at once. Nil: nobody is told.
+	// Observe is told when a wait for room begins and when work goes on, one change at a time and in their order, from a
+	// goroutine of its own. Who has met the change waits until it is told, or its context ends: an observer that hangs, as
+	// one that writes to a stopped terminal does, keeps nobody from being stopped. Nil: nobody is told.
 	Observe func(RoomChange)
 }
 
@@ -59,9 +60,11 @@ type RoomChange struct {
 type Room struct {
 	opts RoomOptions
 
-	mu   sync.Mutex
-	full bool // said, and not yet taken back
-	kept int  // writes that wait
+	mu     sync.Mutex
+	full   bool // said, and not yet taken back
+	kept   int  // writes that wait
+	untold []RoomChange
+	told   chan struct{} // closed when nothing is untold; nil while nobody tells
 }
 
 // NewRoom returns a Room.
@@ -92,7 +95,7 @@ func (r *Room) Await(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	for wait := r.opts.Base; !r.look(nil, 0); wait = min(2*wait, r.opts.Max) {
+	for wait := r.opts.Base; !r.look(ctx, nil, 0); wait = min(2*wait, r.opts.Max) {
 		if err := r.opts.Sleep(ctx, wait); err != nil {
 			return err
 		}
@@ -108,31 +111,65 @@ func (r *Room) Keep(ctx context.Context, write func() error) error {
 	if r == nil || !NoSpace(err) {
 		return err
 	}
-	r.look(err, +1)
+	r.look(ctx, err, +1)
 	for wait := r.opts.Base; NoSpace(err) && ctx.Err() == nil; wait = min(2*wait, r.opts.Max) {
 		_ = r.opts.Sleep(ctx, wait) // cut short by ctx: one more try
 		err = write()
 	}
-	r.look(err, -1)
+	r.look(ctx, err, -1)
 	return err
 }
 
 // look finds out whether there is room, and tells of a change. waits is added to the number of writes that wait; err is
 // what such a write said.
-func (r *Room) look(err error, waits int) bool {
+func (r *Room) look(ctx context.Context, err error, waits int) bool {
 	free, unknown := r.opts.Free() // not under the lock: a disk that hangs holds up whoever asks it, not all
 	if unknown != nil {
 		free = -1
 	}
+	room, told := r.count(free, err, waits)
+	if told != nil {
+		select {
+		case <-told:
+		case <-ctx.Done():
+		}
+	}
+	return room
+}
+
+// count is look with the free bytes known. told is nil if nothing has changed, and else closed when that has been told.
+func (r *Room) count(free int64, err error, waits int) (room bool, told <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept += waits
-	room := r.kept == 0 && (free < 0 || free >= r.opts.Need)
+	room = r.kept == 0 && (free < 0 || free >= r.opts.Need)
 	began := !room && !r.full && waits >= 0               // a write that is over says nothing new of a full disk
 	ended := room && r.full && (waits >= 0 || err == nil) // nor of room, if it was given up
-	if began || ended {
-		r.full = began
-		r.opts.Observe(RoomChange{Full: began, Free: free, Need: r.opts.Need, Err: err})
+	if !began && !ended {
+		return room, nil
 	}
-	return room
+	r.full = began
+	r.untold = append(r.untold, RoomChange{Full: began, Free: free, Need: r.opts.Need, Err: err})
+	if r.told == nil {
+		r.told = make(chan struct{})
+		go r.tell(r.told)
+	}
+	return room, r.told
+}
+
+// tell tells of the changes there are, in their order, and closes told when there are none left.
+func (r *Room) tell(told chan struct{}) {
+	defer close(told)
+	for {
+		r.mu.Lock()
+		if len(r.untold) == 0 {
+			r.told = nil
+			r.mu.Unlock()
+			return
+		}
+		next := r.untold[0]
+		r.untold = r.untold[1:]
+		r.mu.Unlock()
+		r.opts.Observe(next)
+	}
 }

@@ -333,3 +333,55 @@ func TestFullDiskIsToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestHungObserverHoldsUpNobody: the observer writes to a terminal that has been stopped. Whoever waits for room can still
+// be stopped, others are not held up, and the observer is told the rest in order once it goes on.
+func TestHungObserverHoldsUpNobody(t *testing.T) {
+	stop := errors.New("stop")
+	for name, wait := range map[string]func(context.Context, *agent.Room) error{
+		"before a request": func(ctx context.Context, room *agent.Room) error { return room.Await(ctx) },
+		"with a write": func(ctx context.Context, room *agent.Room) error {
+			if err := room.Keep(ctx, func() error { return agent.ErrNoSpace }); !agent.NoSpace(err) {
+				return err
+			}
+			return context.Cause(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var notices told
+				var free atomic.Int64
+				goOn := make(chan struct{})
+				room := agent.NewRoom(agent.RoomOptions{
+					Free:    func() (int64, error) { return free.Load(), nil },
+					Observe: func(c agent.RoomChange) { <-goOn; notices.observe(c) },
+				})
+				ctx, cancel := context.WithCancelCause(t.Context())
+				var first, second error
+				var all sync.WaitGroup
+				all.Go(func() { first = wait(ctx, room) })
+				synctest.Wait() // it hangs in the observer
+				all.Go(func() { second = wait(ctx, room) })
+				time.Sleep(time.Hour)
+				cancel(stop)
+				all.Wait()
+				if !errors.Is(first, stop) || !errors.Is(second, stop) {
+					t.Errorf("ended with %v and %v", first, second)
+				}
+				free.Store(1 << 40)
+				all.Go(func() {
+					if err := room.Await(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				close(goOn)
+				all.Wait()
+				synctest.Wait()
+				if got := notices.all(); got != "full again" {
+					t.Errorf("told %q", got)
+				}
+			})
+		})
+	}
+}

@@ -52,7 +52,7 @@ func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 			if r, bad := p.bad(); bad {
 				return r, nil
 			}
-			cmd := proc.Command{Dir: b.workspace, Timeout: time.Duration(timeout) * time.Millisecond}
+			cmd := proc.Command{Dir: b.workspace, Timeout: time.Duration(timeout) * time.Millisecond, Hurry: b.opts.Hurry}
 			if b.opts.Bench == nil {
 				cmd.KeepHead, cmd.KeepTail = keepWithoutBench, keepWithoutBench
 			}
@@ -101,7 +101,7 @@ func statusLine(res proc.Result, timeout time.Duration) string {
 		parts = append(parts, "stopped: the timeout of "+timeout.String()+" was over")
 	}
 	if res.Canceled {
-		parts = append(parts, "stopped: interrupted by the person, no fault of the command")
+		parts = append(parts, "interrupted: the run was stopped while it ran, which is no fault of the command; what is above is what it had printed")
 	}
 	if res.ExitCode == -1 && !res.Canceled {
 		parts = append(parts, "it could not be ended and may still run")

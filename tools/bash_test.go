@@ -96,7 +96,7 @@ func TestBashIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants(t, textOf(r), "begun\n", "interrupted by the person, no fault of the command]")
+	wants(t, textOf(r), "begun\n", "interrupted: the run was stopped while it ran, which is no fault of the command")
 }
 
 func TestBashReportsBackgroundProcesses(t *testing.T) {

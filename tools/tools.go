@@ -65,6 +65,8 @@ type Options struct {
 	Redact func(string) string
 	// CommandTimeout is how long a command may run that asks for no timeout of its own; 0 is 2 minutes.
 	CommandTimeout time.Duration
+	// Hurry, once closed, says that there is no time: commands that are being stopped are killed. Nil: there always is.
+	Hurry <-chan struct{}
 	// SearchTimeout is how long one Glob or Grep may run; 0 is 20 seconds.
 	SearchTimeout time.Duration
 }

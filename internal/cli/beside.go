@@ -74,11 +74,14 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 			return false, err
 		}
 	}
-	id := "beside.taken"
-	if g.receipt.InBrief {
+	id, data := "beside.taken", text.Data{"Who": g.who(owner), "Text": oneLine(g.ask)}
+	switch {
+	case g.receipt.InBrief:
 		id = "beside.inbrief"
+	case g.receipt.BriefErr != nil:
+		id, data["Err"] = "beside.notinbrief", oneLine(g.receipt.BriefErr.Error())
 	}
-	g.out.Line("+ " + g.Say(id, text.Data{"Who": g.who(owner), "Text": oneLine(g.ask)}))
+	g.out.Line("+ " + g.Say(id, data))
 	return true, nil
 }
 

@@ -50,12 +50,13 @@ type app struct {
 	err    *screen
 	global globalFlags
 	prices messages.Prices // the person's own; nil until loadConfig
+	hungUp chan struct{} // closed when the terminal that input comes from is gone
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
 // went wrong, never a stack trace.
 func Main(args, env []string, stdio Stdio, opts Options) (code int) {
-	a := &app{Options: opts, args: args, env: env, stdio: stdio}
+	a := &app{Options: opts, args: args, env: env, stdio: stdio, hungUp: make(chan struct{})}
 	if a.Now == nil {
 		a.Now = time.Now
 	}
@@ -88,7 +89,11 @@ func (a *app) run() error {
 	}
 	if a.Signals == nil {
 		signals := make(chan os.Signal, 8)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+			if !signal.Ignored(sig) { // as nohup has it
+				signal.Notify(signals, sig)
+			}
+		}
 		defer signal.Stop(signals)
 		a.Signals = signals
 	}

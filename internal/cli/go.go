@@ -217,21 +217,17 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
 		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, print: g.print, budget: g.budget,
+		hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
-			switch ev.(type) {
-			case flower.Asked:
+			if _, asked := ev.(flower.Asked); asked {
 				g.input.questionAsked()
-			case flower.AttemptStarted:
-				w.mark(false) // an interrupt that came too late for the attempt before is done with
 			}
 		},
 	}
 	if g.input.terminal {
 		opts.interrupt = func(ctx context.Context) (string, bool) {
-			said, ok := g.input.ask(ctx, g.Say("prompt.interrupt"))
-			w.mark(false)
-			return strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), ok
+			return g.input.ask(ctx, g.Say("prompt.interrupt"))
 		}
 	}
 	return opts
@@ -251,7 +247,10 @@ func (g *goRun) request(ctx context.Context) error {
 		if g.ask = said; g.ask != "" {
 			return nil
 		}
-		if !ok || !g.input.terminal {
+		switch {
+		case !ok && g.input.terminal:
+			return &stopError{exitOK} // left with Ctrl-D: nothing has begun
+		case !g.input.terminal:
 			return &usageError{errors.New(g.Say("request.none"))}
 		}
 	}

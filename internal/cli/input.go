@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 
 	"flower"
 	"flower/internal/text"
@@ -37,18 +39,27 @@ type inputLine struct {
 // behind when the program ends, nothing waits for it.
 func (a *app) newInput() *input {
 	lines := make(chan inputLine)
+	in := &input{app: a, terminal: isTerminal(a.stdio.In), lines: lines, asked: make(chan struct{}, 1)}
 	if a.stdio.In == nil {
 		close(lines)
-	} else {
-		go readLines(a.stdio.In, lines)
+		return in
 	}
-	return &input{app: a, terminal: isTerminal(a.stdio.In), lines: lines, asked: make(chan struct{}, 1)}
+	terminal := in.terminal
+	go func() {
+		readLines(a.stdio.In, lines)
+		// A terminal that is gone is like SIGHUP, also where that has not come. Nobody has said then that they leave: the
+		// lines do not end. Who ignores SIGHUP goes on without one.
+		if terminal && !isTerminal(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
+			close(a.hungUp)
+			return
+		}
+		close(lines)
+	}()
+	return in
 }
 
-// readLines sends line after line and closes the channel at the end. An error is an end: a terminal that was closed
-// gives EIO.
+// readLines sends line after line until the end. An error is an end: a terminal that was closed gives EIO.
 func readLines(r io.Reader, lines chan<- inputLine) {
-	defer close(lines)
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in)
@@ -116,7 +127,7 @@ func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
 		case line, ok = <-in.lines:
 		}
 		if !ok {
-			in.end(human, patient && first)
+			in.end(human, patient && (first || in.terminal))
 			return
 		}
 		said := strings.ToValidUTF8(line.text, "\uFFFD")
@@ -131,8 +142,8 @@ func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
 	}
 }
 
-// end is the end of the input: nobody is there any more. It says so where nobody was there from the beginning; somebody
-// who has answered sees what becomes of the next question.
+// end is the end of the input: nobody is there any more. It says so on a terminal, where Ctrl-D is typed easily, and
+// where nobody was there from the beginning; who has answered through a pipe sees what becomes of the next question.
 func (in *input) end(human *flower.Human, warn bool) {
 	in.mu.Lock()
 	in.ended = true
@@ -160,7 +171,7 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, said str
 		return
 	}
 	if err := human.Say(ctx, said); err != nil && ctx.Err() == nil {
-		in.app.err.Line("! " + oneLine(err.Error()))
+		in.app.err.Line("! " + in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": oneLine(err.Error())}))
 	}
 }
 
@@ -202,6 +213,11 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	case said, ok := <-answer:
 		return said, ok
 	case <-ctx.Done():
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if in.capture == answer {
+			in.capture = nil // the next line is for somebody else
+		}
 		return "", false
 	}
 }

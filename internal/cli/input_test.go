@@ -171,6 +171,7 @@ func TestLongLines(t *testing.T) {
 	lines := make(chan inputLine, 9)
 	whole := strings.Repeat("x", maxRequest)
 	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines)
+	close(lines)
 	var got []inputLine
 	for l := range lines {
 		got = append(got, l)
@@ -184,6 +185,7 @@ func TestLongLines(t *testing.T) {
 func TestBrokenInput(t *testing.T) {
 	lines := make(chan inputLine, 9)
 	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines)
+	close(lines)
 	var got []string
 	for l := range lines {
 		got = append(got, l.text)

@@ -140,7 +140,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
 		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, noHandoff: true, print: show,
-		observe: show.Event, budget: o.budget,
+		observe: show.Event, budget: o.budget, hurry: w.hurry,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})
 	if err != nil {

@@ -231,11 +231,7 @@ func (p *printer) Event(ev flower.Event) {
 	case flower.Settled:
 		p.settled(ev)
 	case flower.NoteTaken:
-		id := "note.taken"
-		if ev.InBrief {
-			id = "note.inbrief"
-		}
-		p.say("+ ", id, text.Data{"Text": oneLine(ev.Text)})
+		p.noteTaken(ev)
 	case flower.Interrupted:
 		p.say("! ", "interrupted")
 	case flower.Unguarded:
@@ -426,6 +422,20 @@ func (p *printer) settled(ev flower.Settled) {
 
 func (p *printer) waiting(attempt int, wait time.Duration, err error) {
 	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": text.Elapsed(wait), "Err": oneLine(err.Error())})
+}
+
+// noteTaken is the receipt of a remark.
+func (p *printer) noteTaken(ev flower.NoteTaken) {
+	data := text.Data{"Text": oneLine(ev.Text)}
+	switch {
+	case ev.InBrief:
+		p.say("+ ", "note.inbrief", data)
+	case ev.BriefErr != nil:
+		data["Err"] = oneLine(ev.BriefErr.Error())
+		p.say("! ", "note.notinbrief", data)
+	default:
+		p.say("+ ", "note.taken", data)
+	}
 }
 
 // roomChanged says that the run waits for room on the disk, or goes on.

@@ -47,6 +47,7 @@ type rigOptions struct {
 	observe   func(flower.Event)
 	interrupt func(context.Context) (string, bool)
 	budget    float64
+	hurry     <-chan struct{} // closed when there is no time left to stop commands in stages
 }
 
 // loadConfig finds endpoint, credentials and model, and keeps every secret it has seen from being shown.
@@ -132,7 +133,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	bench := workbench.Open(opts.place.workspace)
 	boxOptions := tools.Options{
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
-		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir},
+		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir}, Hurry: opts.hurry,
 	}
 	if opts.bench {
 		boxOptions.Bench = bench

@@ -62,6 +62,8 @@ type Command struct {
 
 	Timeout time.Duration // from start to SIGTERM; 0 = none
 	Grace   time.Duration // from SIGTERM to SIGKILL; 0 = DefaultGrace
+	// Hurry, once closed, ends the grace of a stop: SIGKILL follows at once. Nil = never.
+	Hurry <-chan struct{}
 
 	// KeepHead and KeepTail are the bytes of output kept from the beginning
 	// and the end. 0 = DefaultKeep, negative = none.
@@ -208,11 +210,11 @@ func watch(ctx context.Context, cmd Command, pgid int, exited <-chan struct{}, r
 	}
 	signalGroup(pgid, syscall.SIGTERM)
 	signalGroup(pgid, syscall.SIGCONT) // a stopped process sees SIGTERM only now
-	if emptied(pgid, exited, grace) {
+	if emptied(pgid, exited, grace, cmd.Hurry) {
 		return true
 	}
 	signalGroup(pgid, syscall.SIGKILL)
-	emptied(pgid, exited, killWait)
+	emptied(pgid, exited, killWait, nil)
 	select {
 	case <-exited:
 		return true
@@ -221,14 +223,16 @@ func watch(ctx context.Context, cmd Command, pgid int, exited <-chan struct{}, r
 	}
 }
 
-// emptied waits up to limit until the main process has exited and its group
-// has no live member, and reports whether that is so.
-func emptied(pgid int, exited <-chan struct{}, limit time.Duration) bool {
+// emptied waits up to limit, or until it is to hurry, until the main process
+// has exited and its group has no live member, and reports whether that is so.
+func emptied(pgid int, exited <-chan struct{}, limit time.Duration, hurry <-chan struct{}) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	select {
 	case <-exited:
 	case <-deadline.C:
+		return false
+	case <-hurry:
 		return false
 	}
 	poll := time.NewTicker(pollTime)
@@ -237,6 +241,8 @@ func emptied(pgid int, exited <-chan struct{}, limit time.Duration) bool {
 		select {
 		case <-poll.C:
 		case <-deadline.C:
+			return false
+		case <-hurry:
 			return false
 		}
 	}

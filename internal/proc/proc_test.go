@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -147,6 +148,27 @@ func TestStop(t *testing.T) {
 type onWrite struct{ f func() }
 
 func (w onWrite) Write(p []byte) (int, error) { w.f(); return len(p), nil }
+
+// TestHurry: a command that ignores SIGTERM has an hour to end, until there is no time.
+func TestHurry(t *testing.T) {
+	for name, script := range map[string]string{
+		"main process": "trap '' TERM; echo ready; sleep 300",
+		"child":        "trap 'exit 4' TERM; (trap '' TERM; echo ready; sleep 300) & wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			hurry := make(chan struct{})
+			res, err := Run(ctx, Command{
+				Script: script, Env: env, Grace: time.Hour, Hurry: hurry,
+				Spill: onWrite{sync.OnceFunc(func() { cancel(); close(hurry) })},
+			})
+			if err != nil || !res.Canceled || len(res.Background) > 0 {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		})
+	}
+}
 
 func TestCanceledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
