@@ -179,9 +179,6 @@ func (c *conversation) open() {
 
 // ask sends one request and commits the answer.
 func (c *conversation) ask(ctx context.Context) (*Response, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	if err := c.checkLimits(); err != nil {
 		return nil, err
 	}
@@ -263,6 +260,9 @@ func (c *conversation) request() *ModelRequest {
 // answer asks the model. When ctx is done an answer on its way is still finished; one that has failed is not asked for
 // again.
 func (c *conversation) answer(ctx context.Context, req *ModelRequest, sink func(Delta)) (*Response, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	answering, cancel := context.WithCancelCause(c.answering)
 	defer cancel(nil)
 	var failed atomic.Bool // nothing is on its way
