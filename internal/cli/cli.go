@@ -50,7 +50,7 @@ type app struct {
 	err    *screen
 	global globalFlags
 	prices messages.Prices // the person's own; nil until loadConfig
-	hungUp chan struct{} // closed when the terminal that input comes from is gone
+	hungUp chan struct{}   // closed when the terminal that input comes from is gone
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
