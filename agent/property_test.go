@@ -374,6 +374,7 @@ func (w *world) live(rnd *rand.Rand, prompt string) error {
 	before := w.requests
 	broken := rnd.IntN(10) == 0
 	var last agent.Event
+	told := 0.0 // by events
 	for ev, failed := range e.Run(ctx, request) {
 		switch ev := ev.(type) {
 		case agent.Started:
@@ -384,8 +385,12 @@ func (w *world) live(rnd *rand.Rand, prompt string) error {
 			if broken {
 				return errors.New("the loop was left")
 			}
+		case agent.Answered:
+			told += ev.CostUSD
+		case agent.Wasted:
+			told += ev.CostUSD
 		case agent.Finished:
-			if ev.Path == "" && ev.Result.CostUSD != 0.25*float64(ev.Result.Usage.Output/10) {
+			if ev.Path == "" && (ev.Result.CostUSD != 0.25*float64(ev.Result.Usage.Output/10) || ev.Result.CostUSD != told) {
 				w.t.Errorf("seed %d: cost %v of %v", w.seed, ev.Result.CostUSD, ev.Result.Usage)
 			}
 		}
