@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -156,8 +157,16 @@ func TestParallelAgentsShareTheLastDollar(t *testing.T) {
 	for _, surprise := range []int{0, 1000} {     // tokens of output that nobody knew of before
 		t.Run(fmt.Sprint(surprise), func(t *testing.T) {
 			var onTheWay, most atomic.Int64
-			var together sync.WaitGroup
+			var together, paid sync.WaitGroup // all have asked; the first requests of all are paid for
 			together.Add(workers)
+			paid.Add(workers)
+			look := tool("look", true, func(_ context.Context, c agent.Call) (agent.ToolResult, error) {
+				if c.ID == "w1" {
+					paid.Done()
+					paid.Wait()
+				}
+				return agent.TextResult("seen"), nil
+			})
 			m := &script{}
 			m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
 				if req.System == "lead" {
@@ -185,7 +194,7 @@ func TestParallelAgentsShareTheLastDollar(t *testing.T) {
 			// Enough for the first requests of all, and then for two and a half.
 			limit := workers*first + 2.5*next
 			meter := agent.NewMeter(limit)
-			e := pricedEngine(t, m, flower.NewMemoryStore("/w"), box{"look": tool("look", true, say("seen")), "Agent": delegate}, nil)
+			e := pricedEngine(t, m, flower.NewMemoryStore("/w"), box{"look": look, "Agent": delegate}, nil)
 			lead := agent.Spec{Name: "lead", Instructions: "lead", Tools: []string{"Agent"}, Subagents: []agent.Spec{{
 				Name: "worker", Instructions: "worker", Tools: []string{"look"},
 			}}}
@@ -218,6 +227,68 @@ func TestParallelAgentsShareTheLastDollar(t *testing.T) {
 			}
 		})
 	}
+}
+
+// held is a Model that answers some requests only when it may.
+type held struct {
+	*script
+	waits func(*agent.ModelRequest) bool
+	asked chan struct{} // closed when one has come that waits
+	may   chan struct{}
+}
+
+func (h *held) Generate(ctx context.Context, req *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
+	if h.waits(req) {
+		close(h.asked)
+		select {
+		case <-h.may:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return h.script.Generate(ctx, req, sink)
+}
+
+// TestSpentBudgetLetsAnswersCome: when one worker finds the budget used up, what another has asked for is paid for, so it
+// comes to its end and is stored.
+func TestSpentBudgetLetsAnswersCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &held{script: &script{}, asked: make(chan struct{}), may: make(chan struct{})}
+		m.waits = func(req *agent.ModelRequest) bool { return req.Messages[0].PlainText() == "part slow" }
+		m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
+			switch {
+			case req.System == "lead":
+				return calls(call("quick", "Agent", `{}`), call("slow", "Agent", `{}`)), nil
+			case req.Messages[0].PlainText() == "part slow":
+				return text("the slow one's report"), nil
+			}
+			return calls(call(fmt.Sprint("w", len(req.Messages)), "look", `{}`)), nil
+		}
+		store := flower.NewMemoryStore("/w")
+		look := tool("look", true, func(context.Context, agent.Call) (agent.ToolResult, error) {
+			<-m.asked
+			return agent.TextResult("seen"), nil
+		})
+		e := newEngine(t, m, store, box{"look": look, "Agent": delegate})
+		lead := agent.Spec{Name: "lead", Instructions: "lead", Tools: []string{"Agent"}, Subagents: []agent.Spec{{
+			Name: "worker", Instructions: "worker", Tools: []string{"look"},
+		}}}
+		ended := make(chan error)
+		go func() {
+			_, _, err := run(t, e, agent.Request{Key: key, Spec: lead, Prompt: "go", Meter: agent.NewMeter(0.75)})
+			ended <- err
+		}()
+		synctest.Wait() // the quick one has stopped
+		close(m.may)
+		var limit *agent.LimitError
+		if err := <-ended; !errors.As(err, &limit) {
+			t.Fatal(err)
+		}
+		slow := stored(t, store, key.Sub(agent.SubagentID(key, "slow")))
+		if len(slow) != 2 || slow[1].Message.PlainText() != "the slow one's report" {
+			t.Errorf("%d entries of the slow worker", len(slow))
+		}
+	})
 }
 
 // breaking is a Model whose answers begin and break off a number of times.
