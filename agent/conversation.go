@@ -283,7 +283,7 @@ func (c *conversation) answer(ctx context.Context, req *ModelRequest, sink func(
 // acceptable is a copy of an answer that can be stored and sent back, whatever the model made of it. Its message has an
 // id and a model, without which an entry does not say why the answer ended. Calls of a refused answer and of one cut by
 // the window are not run, so they are not kept either. Each call has a name, an object as input and an id of its own in
-// the session: what a call has led to (a subagent's work, a person's answer) is found by that id.
+// the session, spelled as the API takes them back: what a call has led to (a subagent's work, a person's answer) is found by that id.
 func (c *conversation) acceptable(resp *Response, model string) *Response {
 	out := *resp
 	m := &out.Message
@@ -307,8 +307,8 @@ func (c *conversation) acceptable(resp *Response, model string) *Response {
 }
 
 func (c *conversation) acceptableCall(b transcript.Block) transcript.Block {
-	id, name, input := b.ID, firstOf(b.Name, "unnamed"), b.Input
-	if id == "" || c.callIDs[id] {
+	id, name, input := b.ID, transcript.PlainName(firstOf(b.Name, "unnamed")), b.Input
+	if id == "" || c.callIDs[id] || transcript.PlainID(id) != id {
 		id = "toolu_" + strings.ReplaceAll(c.engine.opts.NewID(), "-", "")
 	}
 	if !isObject(input) {

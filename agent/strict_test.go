@@ -33,6 +33,7 @@ type processOptions struct {
 	engine agent.Options // Model, Log and ModelName are filled in
 	path   string        // of the store; "" is in memory
 	store  flower.Store  // instead of path
+	on     *process      // goes on against the server and the store of that one, with its cache
 }
 
 // dirty allows the server to be sent thinking that does not hold; everything else fails the test.
@@ -41,6 +42,12 @@ func dirty(p modeltest.Problem) bool { return p.Kind == modeltest.KindThinking }
 func startProcess(t *testing.T, o processOptions) *process {
 	t.Helper()
 	p := &process{spills: map[string]string{}, store: o.store}
+	if o.on != nil {
+		p.server = o.on.server
+		if p.store == nil {
+			p.store = o.on.store
+		}
+	}
 	switch {
 	case p.store != nil:
 	case o.path != "":
@@ -53,7 +60,9 @@ func startProcess(t *testing.T, o processOptions) *process {
 	default:
 		p.store = flower.NewMemoryStore("/w")
 	}
-	p.server = modeltest.Start(t, o.server)
+	if p.server == nil {
+		p.server = modeltest.Start(t, o.server)
+	}
 	client, err := messages.New(messages.Options{BaseURL: p.server.URL, APIKey: p.server.Key})
 	if err != nil {
 		t.Fatal(err)

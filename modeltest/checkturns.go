@@ -154,7 +154,8 @@ func checkAnswers(tn *turn, calls []string, i int) error {
 	return nil
 }
 
-// checkTexts checks what may stand at the end of assistant messages.
+// checkTexts checks what may stand at the end of assistant messages. Where no prefill is allowed at all, only a paused
+// answer can stand at the end of a request, and that comes back as it was.
 func (t *tree) checkTexts() error {
 	for i := range t.turns {
 		tn := &t.turns[i]
@@ -165,7 +166,7 @@ func (t *tree) checkTexts() error {
 		if last.thinking() {
 			return invalid("%s: The final block in an assistant message cannot be `thinking`.", tn.path)
 		}
-		if i == len(t.turns)-1 && last.typ == "text" && strings.TrimRight(last.text(), " \t\r\n") != last.text() {
+		if t.model.Prefill && i == len(t.turns)-1 && last.typ == "text" && strings.TrimRight(last.text(), " \t\r\n") != last.text() {
 			return invalid("messages: final assistant content cannot end with trailing whitespace")
 		}
 	}

@@ -120,6 +120,7 @@ func (g *graph) matchResults() {
 			continue // is pruned whatever it holds
 		}
 		for _, p := range n.pieces {
+			p.respell()
 			switch {
 			case p.Type == TypeToolUse && n.role == RoleAssistant:
 				if p.ID == "" || p.Name == "" {

@@ -308,3 +308,34 @@ func TestContext(t *testing.T) {
 		t.Errorf("context of nothing %d", n)
 	}
 }
+
+// TestSpelling: models and gateways make up names and ids that the API does not take back.
+func TestSpelling(t *testing.T) {
+	list := []Message{
+		say(RoleUser, Text("go")),
+		{Role: RoleAssistant, ID: "m", Content: []Block{
+			Thinking("so", "sig"), ToolUse("call:1/x", "functions.Read file", nil), ToolUse("ok-1", strings.Repeat("n", 200), nil), ToolUse("世", "读", nil),
+		}},
+		say(RoleUser, ToolResult("世", false, Text("three")), ToolResult("call:1/x", false, Text("one")), ToolResult("ok-1", false, Text("two"))),
+	}
+	var entries []Entry
+	for i, m := range list {
+		e := Entry{Type: m.Role, UUID: fmt.Sprint("e", i), Message: &m}
+		if i > 0 {
+			e.ParentUUID = fmt.Sprint("e", i-1)
+		}
+		entries = append(entries, e)
+	}
+	got := Prepare(entries, Options{})
+	sendableNow(t, got)
+	sameAgain(t, got, Options{})
+	calls := got.Messages[1].ToolUses()
+	if len(calls) != 3 || calls[0].Name != "functions_Read_file" || len(calls[1].Name) != 128 || calls[1].ID != "ok-1" || !strings.HasPrefix(calls[0].ID, "call_1_x_") || calls[2].Name != "_" {
+		t.Errorf("calls are %s", mustEncode(calls))
+	}
+	for i, text := range []string{"one", "two", "three"} {
+		if r := got.Messages[2].Content[i]; r.ToolUseID != calls[i].ID || r.PlainText() != text {
+			t.Errorf("result %d is %s of %s", i, r.PlainText(), r.ToolUseID)
+		}
+	}
+}

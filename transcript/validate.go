@@ -8,8 +8,8 @@ import (
 
 // Validate says whether the Messages API accepts the list as the messages of a request: the first one the user's, roles
 // alternate, no message empty, every call answered in the very next message, results first and in the order of the
-// calls, no result without its call, no id twice in a message, no blank text, no thinking at the end of an answer, valid
-// UTF-8. The error names the first place that breaks a rule, counted from 0.
+// calls, no result without its call, no id twice in a message, no blank text, no thinking at the end of an answer, names
+// and ids of the letters that are allowed, valid UTF-8. The error names the first place that breaks a rule, counted from 0.
 func Validate(messages []Message) error {
 	if len(messages) == 0 {
 		return errors.New("check messages: there is none")
@@ -84,6 +84,8 @@ func validateBlock(role string, b Block) error {
 		return errors.New("text is blank")
 	case b.Type == TypeToolUse && (b.ID == "" || b.Name == "" || !isObject(b.Input)):
 		return errors.New("a tool_use block needs an id, a name and an object as input")
+	case b.Type == TypeToolUse && (PlainID(b.ID) != b.ID || PlainName(b.Name) != b.Name):
+		return fmt.Errorf("tool_use %q of %q: only letters, digits, _ and - are allowed, at most %d in a name", b.ID, b.Name, longestName)
 	}
 	for _, c := range b.Content {
 		if c.Type == "" || c.Type == TypeText && c.Text == "" && c.raw != nil {
