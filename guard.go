@@ -31,6 +31,7 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 	}
 	var verdict document.Verdict
 	label := JudgeLabel(step, st.Round)
+	st.still.compare(rt.look())
 	evidence := rt.evidence(ctx, label, goal)
 	if ctx.Err() != nil {
 		return Decision{}, context.Cause(ctx)
@@ -60,10 +61,15 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 		return g.unreachable(ctx, st, result, verdict)
 	case st.Round >= g.rounds:
 		return Decision{}, &Abort{Reason: fmt.Sprintf("not achieved after %d rounds", st.Round) + because(verdict)}
+	case st.still.rounds >= maxStillRounds:
+		return Decision{}, &Abort{
+			Reason: fmt.Sprintf("stuck: %d rounds in a row have changed nothing in the workspace", st.still.rounds) + because(verdict),
+		}
 	}
+	st.still.judged = rt.look() // judging may have changed something too
 	next := say(g.lang, "work.notyet", map[string]any{
 		"Reason": verdict.Reason, "Failed": verdict.Failed, "Round": st.Round + 1, "Rounds": g.rounds,
-		"Unclear": verdict.State == document.Unclear,
+		"Unclear": verdict.State == document.Unclear, "Still": st.still.rounds > 0,
 	})
 	return Decision{Reason: "not achieved yet" + because(verdict), Verdict: &verdict, next: next}, nil
 }

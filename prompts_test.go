@@ -30,7 +30,7 @@ var variants = func() map[string][]map[string]any {
 		"goal.incomplete":    every("Missing", some),
 		"work.start":         every("Brief", some, "Goal", texts),
 		"work.resume":        every("Remarks", flags, "Goal", texts),
-		"work.notyet":        every("Reason", texts, "Failed", failed, "Round", []any{2}, "Rounds", []any{3}, "Unclear", flags),
+		"work.notyet":        every("Reason", texts, "Failed", failed, "Round", []any{2}, "Rounds", []any{3}, "Unclear", flags, "Still", flags),
 		"work.disagree":      every("Reason", texts, "Remark", texts),
 		"work.changed":       every("Change", some, "Goal", some),
 		"judge.start": every("Brief", some, "Goal", some, "Evidence", []any{[]Evidence(nil), []Evidence{

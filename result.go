@@ -29,12 +29,12 @@ type StepResult struct {
 
 	// Added by flower; the Python program has no such keys.
 	Usage       transcript.Usage
-	Model       string // that answered last
-	Unpriced    bool   // CostUSD is too low: some answer came from a model without a known price
-	Verdict     string // of a judge's row: achieved, not_yet, unreachable, unclear
-	ResumedFrom string // session that this one was forked from
+	Model       string     // that answered last
+	Unpriced    bool       // CostUSD is too low: some answer came from a model without a known price
+	Verdict     string     // of a judge's row: achieved, not_yet, unreachable, unclear
+	ResumedFrom string     // session that this one was forked from
 	Evidence    []Evidence // of a judge's row: the checks that were run for it
-	Definition  string // agent.Spec.Fingerprint of the step's agent
+	Definition  string     // agent.Spec.Fingerprint of the step's agent
 
 	err error // the cause, for exit codes
 }

@@ -133,6 +133,8 @@ type State struct {
 	Values map[string]any
 	// Round counts the rounds of the step that runs, from 1.
 	Round int
+
+	still stillness // of the step that is judged
 }
 
 // Outcome is how a workflow ended.

@@ -171,7 +171,7 @@ func (c *conversation) settle(ctx context.Context, calls []transcript.Block) err
 		return failed // the history in memory ends here; the next run reads the stored one
 	}
 	c.tell(calls, results)
-	return nil
+	return c.checkProgress(ctx, calls, results)
 }
 
 // tell adds results to what the model is told. transcript.Append puts them in call order and before anything else in

@@ -47,6 +47,7 @@ type conversation struct {
 	refusal  string               // what the endpoint said of the last answer, if it was a refusal
 	carried  carried
 	warnings []BudgetLow // not told yet
+	repeats  repeats
 	result   Result
 }
 

@@ -97,7 +97,7 @@ func New(opts Options) (*Engine, error) {
 
 // Run runs an agent in a session and yields what happens, Finished last; a run that failed then yields its error.
 // Breaking the loop, or cancelling ctx, stops the model and the tools, commits the results there are, and returns when
-// everything has stopped. Errors: *ModelError, *LimitError, *LineError, *ChangedError, *RefusalError,
+// everything has stopped. Errors: *ModelError, *LimitError, *LineError, *ChangedError, *StuckError, *RefusalError,
 // *TooLargeError of the prompt, ctx's cause, or a failure of the log.
 func (e *Engine) Run(ctx context.Context, req Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
@@ -170,6 +170,7 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	result, err := child.run(ctx, s.Prompt, promptID, s.Title)
 	var limit *LimitError
 	var refusal *RefusalError
+	var stuck *StuckError
 	var model *ModelError
 	switch {
 	case err == nil && result.Text == "":
@@ -178,6 +179,8 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 		return TextResult(result.Text), nil
 	case errors.As(err, &limit) && child.owns(limit):
 		return ErrorResult(lastWords("The agent was stopped: "+limit.Error()+".", result.Text)), nil
+	case errors.As(err, &stuck):
+		return ErrorResult(lastWords("The agent was stopped: it repeated itself. "+stuck.Error()+".", result.Text)), nil
 	case errors.As(err, &refusal):
 		return ErrorResult(lastWords("The agent's model declined to go on.", result.Text)), nil
 	case errors.As(err, &model) && model.Kind == Overflow:

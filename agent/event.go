@@ -83,6 +83,14 @@ type ToolFinished struct {
 	Elapsed time.Duration
 }
 
+// Repeating says that the model was told that it repeats a call without getting anywhere.
+type Repeating struct {
+	Path  string
+	Name  string
+	Input json.RawMessage
+	Times int
+}
+
 // Delivered says that remarks of the person have been handed to the model.
 type Delivered struct {
 	Path  string
@@ -111,6 +119,7 @@ func (Wasted) event()       {}
 func (CacheMissed) event()  {}
 func (ToolStarted) event()  {}
 func (ToolFinished) event() {}
+func (Repeating) event()    {}
 func (Delivered) event()    {}
 func (Amended) event()      {}
 func (Finished) event()     {}

@@ -15,6 +15,9 @@ type Tool struct {
 	// what it has already done by the call's id. Calls of other tools whose outcome is not known are never run again;
 	// the model is told to look first.
 	Again bool
+	// Looks says that a call only looks and is never a step forward, however new its result: a run that does nothing else
+	// and sees the same again and again is stuck.
+	Looks bool
 
 	Run Handler
 }
@@ -38,7 +41,10 @@ type Call struct {
 type ToolResult struct {
 	Content []transcript.Block // text, image or document; empty is sent as "(no output)"
 	IsError bool
-	Denied  bool   // a guard refused the call: stored with toolDenialKind
+	Denied  bool // a guard refused the call: stored with toolDenialKind
+	// Essence is the result without what differs each time, such as how long it took: two results with the same one are the
+	// same. Empty: Content.
+	Essence string
 	Display string // for people, one or a few lines; empty: made from Content
 }
 

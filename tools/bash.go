@@ -40,7 +40,8 @@ func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 "properties":{
 "command":{"type":"string","minLength":1,"description":"The command line"},
 "timeout":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds the command may run. Default 120000"},
-"description":{"type":"string","description":"What the command does, in five to ten words"}
+"description":{"type":"string","description":"What the command does, in five to ten words"},
+"polling":{"type":"boolean","description":"True if you repeat this command on purpose until something changes"}
 },
 "required":["command"],
 "additionalProperties":false}`)},
@@ -48,7 +49,8 @@ func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 			p := decode(call.Input)
 			command := p.filled("command")
 			timeout := p.integer("timeout", int(b.opts.CommandTimeout.Milliseconds()), 1, int(maxCommandTimeout.Milliseconds()))
-			p.textOr("description", "") // for people; it is in the call
+			p.textOr("description", "")        // for people; it is in the call
+			p.boolean(agent.PollingKey, false) // for the engine
 			if r, bad := p.bad(); bad {
 				return r, nil
 			}
@@ -86,6 +88,7 @@ func report(ctx context.Context, cmd proc.Command) agent.ToolResult {
 	status := statusLine(res, cmd.Timeout)
 	out := strings.TrimRight(res.Output, "\n")
 	r := agent.TextResult(strings.TrimPrefix(out+"\n"+status, "\n"))
+	r.Essence = fmt.Sprintf("%s\n%d %s", out, res.ExitCode, res.Signal)
 	r.IsError = res.ExitCode != 0 || res.TimedOut || res.Canceled
 	r.Display = strings.TrimPrefix(lastLines(out, displayLines)+"\n"+status, "\n")
 	return r

@@ -33,7 +33,7 @@ func (b *Box) glob(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 },
 "required":["pattern"],
 "additionalProperties":false}`)},
-		Again: true,
+		Again: true, Looks: true,
 		Run: func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
 			p := decode(call.Input)
 			pattern, path := p.filled("pattern"), p.textOr("path", "")

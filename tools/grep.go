@@ -56,7 +56,7 @@ func (b *Box) grep(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 },
 "required":["pattern"],
 "additionalProperties":false}`)},
-		Again: true,
+		Again: true, Looks: true,
 		Run: func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
 			q, bad := newQuery(call.Input)
 			if bad != nil {

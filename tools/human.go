@@ -65,7 +65,7 @@ func (b *Box) inbox(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 "type":"object",
 "properties":{},
 "additionalProperties":false}`)},
-		Again: true,
+		Again: true, Looks: true,
 		Run: func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
 			if r, bad := decode(call.Input).bad(); bad {
 				return r, nil

@@ -40,7 +40,7 @@ func (b *Box) read(s *session, _ agent.Spec, _ agent.Env) agent.Tool {
 },
 "required":["file_path"],
 "additionalProperties":false}`)},
-		Again: true,
+		Again: true, Looks: true,
 		Run: func(ctx context.Context, call agent.Call) (agent.ToolResult, error) {
 			p := decode(call.Input)
 			path := p.filled("file_path")

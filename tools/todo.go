@@ -41,7 +41,7 @@ func (b *Box) todoWrite(s *session, _ agent.Spec, _ agent.Env) agent.Tool {
 },
 "required":["todos"],
 "additionalProperties":false}`)},
-		Again: true,
+		Again: true, Looks: true,
 		Run: func(_ context.Context, call agent.Call) (agent.ToolResult, error) {
 			var todos []Todo
 			p := decode(call.Input)
