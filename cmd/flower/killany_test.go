@@ -14,12 +14,18 @@ import (
 	"time"
 )
 
-// instants is how many jobs TestKillAnywhere runs; FLOWER_KILLS asks for more by hand.
+// killsEach is how often TestKillAnywhere kills with one seed.
+const killsEach = 5
+
+// instants is how many kills there are at least; FLOWER_KILLS asks for more by hand. Under the race detector, which slows
+// the endpoint and not the program, there are fewer.
 func instants(t *testing.T) int {
-	const few = 25
 	asked := os.Getenv("FLOWER_KILLS")
-	if asked == "" {
-		return few
+	switch {
+	case asked == "" && raceDetector:
+		return 50
+	case asked == "":
+		return 200
 	}
 	n, err := strconv.Atoi(asked)
 	if err != nil {
@@ -28,43 +34,71 @@ func instants(t *testing.T) int {
 	return n
 }
 
-// TestKillAnywhere kills the job of the sweep, with its process group, again and again at random instants, from a seed
-// that is in the test's name, until it has been killed five times, and then lets it come to its end.
+// TestKillAnywhere kills the job of the sweep, and the one woken after it, with the process group, again and again at
+// random instants from a seed that is in the test's name, and lets it come to its end. Where five kills do not fit into
+// one job there is another.
 func TestKillAnywhere(t *testing.T) {
 	binary := build(t)
-	var kills atomic.Int64
-	t.Cleanup(func() { t.Logf("%d kills", kills.Load()) })
-	for seed := range instants(t) {
+	var kills, jobs atomic.Int64
+	t.Cleanup(func() { t.Logf("%d kills in %d jobs", kills.Load(), jobs.Load()) })
+	for seed := range (instants(t) + killsEach - 1) / killsEach {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(uint64(seed), 1))
-			k := newSweep(t, binary)
-			ask := []string{"make some marks"}
-			var ids []map[string]string
-			done := false
-			for range 5 {
-				if done = k.killAfter(time.Duration(20+random.IntN(400))*time.Millisecond, ask); done {
-					break
-				}
-				kills.Add(1)
-				if k.begun() {
-					ask = nil
-					ids = append(ids, k.lineage())
-				}
+			for left := killsEach; left > 0 && !t.Failed(); jobs.Add(1) {
+				n := newSweep(t, binary).killAnywhere(random, left)
+				kills.Add(int64(n))
+				left -= n
 			}
-			if !done {
-				k.live(strings.Join(ask, ""))
-			}
-			k.checkSweep(ids)
 		})
 	}
 }
 
+// killAnywhere runs the job and wakes it once, kills it up to so many times, and checks what is left.
+func (s *sweep) killAnywhere(random *rand.Rand, most int) (kills int) {
+	var ids []map[string]string
+	spared := random.IntN(3) == 0 // so that there are kills left for the second time
+	for _, words := range []string{"make some marks", woken} {
+		for ask, ended := words, false; !ended; {
+			answered, asked := s.answered(), map[string]int{question1: s.asked[question1], question2: s.asked[question2]}
+			if kills < most && (words == woken || !spared) {
+				ended = s.killAfter(time.Duration(3+random.IntN(160))*time.Millisecond, ask)
+			} else {
+				ended = !s.live(ask)
+			}
+			for q, n := range asked {
+				if answered[q] && s.asked[q] != n {
+					s.Errorf("%q was asked again after its answer was written down", q)
+				}
+			}
+			if !ended {
+				kills++
+			}
+			switch {
+			case !ended && !s.begun():
+			case words != woken:
+				ask, ids = "", append(ids, s.lineage())
+			case ended || s.knows(woken):
+				ask, ids = "", append(ids, s.lineage())
+				if !slices.Contains(s.told, woken) {
+					s.told = append(s.told, woken)
+				}
+			}
+		}
+	}
+	s.checkSweep(ids)
+	return kills
+}
+
 // killAfter runs the program and kills it after a while; it returns true if the job has ended well before that.
-func (k *kill) killAfter(d time.Duration, ask []string) (ended bool) {
-	cmd, stdin, out := k.start(ask...)
-	if ask == nil {
-		_, _ = fmt.Fprintln(stdin) // killed perhaps before it reads
+func (k *kill) killAfter(d time.Duration, ask string) (ended bool) {
+	var words []string
+	if ask != "" {
+		words = append(words, ask)
+	}
+	cmd, stdin, out := k.start(words...)
+	if ask == "" {
+		_, _ = fmt.Fprintln(stdin) // no remark; killed perhaps before it reads
 	}
 	read := make(chan struct{})
 	go func() { defer close(read); k.converse(out, stdin) }()
