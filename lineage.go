@@ -19,9 +19,10 @@ const (
 	WorkspaceDiffers  Reason = "workspace_differs"    // the directory was copied or moved
 	SessionNotInStore Reason = "session_not_in_store" // the store does not know the session
 	EmptyID           Reason = "empty_id"
-	WrongType         Reason = "wrong_type" // valid JSON of another shape
-	Incomplete        Reason = "incomplete" // a document that lacks sections, or is damaged
-	Unreadable        Reason = "unreadable" // torn, empty, not JSON, not a regular file
+	WrongType         Reason = "wrong_type"  // valid JSON of another shape
+	Incomplete        Reason = "incomplete"  // a document that lacks sections, or is damaged
+	Unreadable        Reason = "unreadable"  // torn, empty, not JSON, not a regular file
+	WrongCount        Reason = "wrong_count" // the number of wakes is none and begins anew; the sessions are used
 )
 
 const (
@@ -37,7 +38,7 @@ type lineage struct {
 	woke    int
 	steps   map[string]string // alive ones only
 	refused []refusal
-	whole   bool // the file as a whole is not usable and is put aside before the next write
+	aside   bool // it is put aside before the next write: something in it is not usable and would be overwritten
 	rest    object
 }
 
@@ -60,7 +61,7 @@ func (r refusal) said(workspace string) NotContinued {
 func parseLineage(data []byte, workspace string, has func(id string) bool) lineage {
 	l := lineage{steps: make(map[string]string)}
 	refuse := func(r Reason, detail string) lineage {
-		return lineage{steps: map[string]string{}, whole: true, refused: []refusal{{reason: r, detail: detail}}}
+		return lineage{steps: map[string]string{}, aside: true, refused: []refusal{{reason: r, detail: detail}}}
 	}
 	o, err := parseObject(data)
 	switch {
@@ -80,8 +81,8 @@ func parseLineage(data []byte, workspace string, has func(id string) bool) linea
 		return refuse(WorkspaceDiffers, path)
 	}
 	if raw, ok := o.values["woke"]; ok && (json.Unmarshal(raw, &l.woke) != nil || l.woke < 0 || l.woke > maxWoke) {
-		l.woke = 0
-		l.refused = append(l.refused, refusal{reason: WrongType, detail: "woke is not a number"})
+		l.woke, l.aside = 0, true
+		l.refused = append(l.refused, refusal{reason: WrongCount, detail: "woke is not a number of wakes"})
 	}
 	raw, ok := o.values["steps"]
 	if !ok {
@@ -146,7 +147,7 @@ func readLineage(path, workspace string, has func(string) bool) lineage {
 		return lineage{steps: map[string]string{}}
 	}
 	if err != nil {
-		return lineage{steps: map[string]string{}, whole: true, refused: []refusal{{reason: Unreadable, detail: err.Error()}}}
+		return lineage{steps: map[string]string{}, aside: true, refused: []refusal{{reason: Unreadable, detail: err.Error()}}}
 	}
 	return parseLineage(data, workspace, has)
 }
@@ -172,10 +173,12 @@ func (b *lineageBook) remember(ctx context.Context, step, id string) (kept strin
 // update writes what this process knows. look sees what the file held until now.
 func (b *lineageBook) update(ctx context.Context, look func(lineage)) (kept string, err error) {
 	alive := func(string) bool { return true } // dead ids of other steps are left as they are
+	var saved lineage                          // from a file that was put aside
 	return updateBook(ctx, b.path(), b.now(), func(old []byte) ([]byte, error) {
-		var l lineage
+		l := saved
 		if old != nil {
-			if l = parseLineage(old, b.workspace, alive); l.whole {
+			if l = parseLineage(old, b.workspace, alive); l.aside {
+				saved = l
 				return nil, errUnusable
 			}
 		}

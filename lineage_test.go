@@ -69,7 +69,7 @@ func TestLineageCutAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		book := newLineageBook(dir, "/home/ada/shop", func() time.Time { return time.Unix(1e9, 0) })
-		if l := book.load(func(string) bool { return true }); len(l.steps) != 0 || !l.whole {
+		if l := book.load(func(string) bool { return true }); len(l.steps) != 0 || !l.aside {
 			t.Fatalf("cut at %d: steps %v", n, l.steps)
 		}
 		woke, kept, err := book.wake(t.Context())
@@ -104,6 +104,30 @@ func TestLineageFileForm(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// TestLineageCount: a number of wakes that is none costs the count alone. The steps go on, and the file stays beside.
+func TestLineageCount(t *testing.T) {
+	for _, bad := range []string{`"3"`, `-1`, `1.5`, `[]`, `{"n": 3}`, `1e300`} {
+		dir := t.TempDir()
+		old := `{"workspace": "/home/ada/shop", "woke": ` + bad + `, "steps": {"干活": "11111111-1111-4111-8111-111111111111"}, "more": 7}`
+		if err := os.WriteFile(filepath.Join(dir, lineageFile), []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		book := newLineageBook(dir, "/home/ada/shop", time.Now)
+		l := book.load(func(string) bool { return true })
+		if len(l.refused) != 1 || l.refused[0].reason != WrongCount || len(l.steps) != 1 {
+			t.Errorf("%s: refused %+v", bad, l.refused)
+		}
+		woke, kept, err := book.wake(t.Context())
+		if err != nil || woke != 1 || kept == "" || string(read(t, kept)) != old {
+			t.Errorf("%s: wake %d, kept %q, %v", bad, woke, kept, err)
+		}
+		l = book.load(func(string) bool { return true })
+		if l.woke != 1 || len(l.refused) > 0 || l.steps["干活"] != "11111111-1111-4111-8111-111111111111" || string(l.rest.values["more"]) != "7" {
+			t.Errorf("%s: afterwards %+v", bad, l)
+		}
 	}
 }
 
@@ -154,11 +178,11 @@ func FuzzParseLineage(f *testing.F) {
 				t.Errorf("step %q got a dead id %q", step, id)
 			}
 		}
-		if l.whole && len(l.steps) > 0 {
+		if l.aside && len(l.steps) > 0 && l.refused[0].reason != WrongCount {
 			t.Errorf("steps from a file that is not usable: %v", l.steps)
 		}
 		book := newLineageBook("", "/home/ada/shop", time.Now)
-		if !l.whole {
+		if !l.aside {
 			if _, err := book.merge(l); err != nil {
 				t.Errorf("a usable file cannot be written again: %v", err)
 			}

@@ -98,7 +98,7 @@ func TestWakeState(t *testing.T) {
 		}, false, false, false, 0, 0, 0, WorkspaceDiffers},
 		{"absurd wakes", func(w *world) {
 			put(t, filepath.Join(w.runs, lineageFile), fmt.Sprintf(`{"workspace":%q,"woke":9223372036854775807}`, w.dir))
-		}, false, false, false, 0, 0, 0, WrongType},
+		}, false, false, false, 0, 0, 0, WrongCount},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newJob(t)

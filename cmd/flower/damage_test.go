@@ -486,6 +486,30 @@ func TestLineageIDs(t *testing.T) {
 	}
 }
 
+// TestLineageCount: of a lineage whose number of wakes is none the sessions are used all the same.
+func TestLineageCount(t *testing.T) {
+	s := newSite(t)
+	s.restore()
+	path := filepath.Join(s.dir, "runs", "lineage.json")
+	data, err := os.ReadFile(path)
+	s.must(err)
+	changed := regexp.MustCompile(`"woke": \d+`).ReplaceAllLiteral(data, []byte(`"woke": "often"`))
+	s.must(os.WriteFile(path, changed, 0o600))
+	code, out := s.run("--timeout", "0")
+	if s.says(out, `! wakes are counted from 1 again: .*; it is kept as runs/lineage\.json\.bad-\d{8}-\d{6}`); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	s.keeps(changed)
+	steps := regexp.MustCompile(`"steps": (?s:.*)`)
+	after, err := os.ReadFile(path)
+	if s.must(err); !bytes.Equal(steps.Find(after), steps.Find(data)) {
+		t.Errorf("the steps were\n%s\nand are\n%s", data, after)
+	}
+	if code, out := s.run("--timeout", "0"); code != 0 || len(remarks(out)) > 0 {
+		t.Errorf("the second time: exit code %d\n%s", code, out)
+	}
+}
+
 // TestReadOnlyRunDir: nothing can be written, so nothing is begun, and nothing has changed.
 func TestReadOnlyRunDir(t *testing.T) {
 	if os.Geteuid() == 0 {

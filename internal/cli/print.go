@@ -261,7 +261,7 @@ func (p *printer) notContinued(ev flower.NotContinued) {
 	id := map[flower.Reason]string{
 		flower.WorkspaceDiffers: "fresh.copied", flower.SessionNotInStore: "fresh.session", flower.EmptyID: "fresh.noid",
 		flower.WrongType: "fresh.type", flower.Unreadable: "fresh.unreadable",
-		flower.Incomplete: "fresh.incomplete",
+		flower.Incomplete: "fresh.incomplete", flower.WrongCount: "fresh.count",
 	}[ev.Reason]
 	switch {
 	case ev.Reason == flower.WorkspaceDiffers && ev.Detail == "":
