@@ -224,6 +224,10 @@ func (p *printer) Event(ev flower.Event) {
 		p.say("+ ", "brief.frozen", text.Data{"Path": p.path(ev.Path)})
 	case flower.GoalSet:
 		p.goal(ev)
+	case flower.CheckStarted:
+		p.say("* ", "check.runs", text.Data{"Command": oneLine(ev.Command)})
+	case flower.CheckFinished:
+		p.checked(ev.Evidence)
 	case flower.Judged:
 		p.judged(ev)
 	case flower.Asked:
@@ -369,6 +373,28 @@ func (p *printer) goal(ev flower.GoalSet) {
 }
 
 // judged writes a verdict.
+// checked says what came of a check that is a command; of one that did not pass also the end of what it printed.
+func (p *printer) checked(e flower.Evidence) {
+	switch {
+	case e.Problem != "":
+		p.say("! ", "check.problem", text.Data{"Problem": e.Problem})
+	case e.ExitCode == 0:
+		p.say("+ ", "check.passed")
+		return
+	default:
+		p.say("! ", "check.failed", text.Data{"Code": e.ExitCode})
+	}
+	lines := strings.Split(e.Output, "\n")
+	for _, line := range lines[max(0, len(lines)-checkLines):] {
+		if line != "" {
+			p.block("  | ", line)
+		}
+	}
+}
+
+// checkLines is how much is shown of what a failed check printed.
+const checkLines = 5
+
 func (p *printer) judged(ev flower.Judged) {
 	mark := "! "
 	if ev.Verdict.Pass() {

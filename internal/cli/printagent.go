@@ -46,6 +46,9 @@ func (p *printer) agentEvent(ev agent.Event) {
 	case agent.Delivered:
 		p.enter(ev.Path)
 		p.say("+ ", "note.delivered", text.Data{"N": len(ev.Notes)})
+	case agent.Repeating:
+		p.enter(ev.Path)
+		p.say("! ", "repeating", text.Data{"Tool": ev.Name, "N": ev.Times})
 	case agent.Amended:
 		p.enter(ev.Path)
 		p.amended(ev.Report)
