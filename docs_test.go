@@ -469,7 +469,7 @@ type flag struct{ name, short string }
 // declared reads flags and exit codes out of the command line's code.
 func declared(t *testing.T) (flags []flag, exits []string, commands []string) {
 	t.Helper()
-	kinds := regexp.MustCompile(`^(String|StringSlice|StringArray|Bool|Int|Float64|Duration)(Var)?(P)?$`)
+	kinds := regexp.MustCompile(`^(String|StringSlice|StringArray|Bool|Int|Float64|Duration|)(Var)?(P)?$`)
 	files, err := filepath.Glob("internal/cli/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("internal/cli: %v, %v", files, err)

@@ -164,7 +164,8 @@ func (r *runner) step(ctx context.Context, i int) error {
 func stopped(ctx context.Context, err error) bool {
 	var busy *InUse
 	var limit *agent.LimitError
-	return errors.As(err, &limit) && limit.WholeRun() || ctx.Err() != nil || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLeaseLost) || errors.As(err, &busy)
+	var outage *agent.OutageError // starting again would wait as long again, and lose the session
+	return errors.As(err, &limit) && limit.WholeRun() || errors.As(err, &outage) || ctx.Err() != nil || errors.Is(err, ErrInterrupted) || errors.Is(err, ErrLeaseLost) || errors.As(err, &busy)
 }
 
 func (r *runner) keep(s *Step, result StepResult) {

@@ -451,12 +451,15 @@ func (rt *Runtime) once(
 func note(ev agent.Event, row *StepResult) {
 	switch ev := ev.(type) {
 	case agent.Progress:
-		r, ok := ev.Delta.(agent.Retrying)
-		if !ok {
-			return
+		switch d := ev.Delta.(type) {
+		case agent.Retrying:
+			row.Errors = append(row.Errors, d.Err.Error())
+			row.Attempts = max(row.Attempts, d.Attempt+1)
+		case agent.Waiting: // an outage of hours says the same hundreds of times
+			if said := d.Err.Error(); !slices.Contains(row.Errors, said) {
+				row.Errors = append(row.Errors, said)
+			}
 		}
-		row.Errors = append(row.Errors, r.Err.Error())
-		row.Attempts = max(row.Attempts, r.Attempt+1)
 	case agent.Answered:
 		row.CostUSD += ev.CostUSD
 		row.Unpriced = row.Unpriced || ev.Unpriced

@@ -229,7 +229,7 @@ func (c *conversation) generate(ctx context.Context, req *ModelRequest) (*Respon
 		switch d := d.(type) {
 		case Begun:
 			begun = &d
-		case Retrying:
+		case Retrying, Waiting:
 			c.waste(begun)
 			begun = nil
 		}

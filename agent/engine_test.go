@@ -426,7 +426,7 @@ func TestRetry(t *testing.T) {
 		{"fatal", &agent.ModelError{Kind: agent.Fatal, Status: 401}, 9, 1, false, 0},
 		{"overflow", &agent.ModelError{Kind: agent.Overflow, Status: 400}, 9, 1, false, 0},
 		{"told not to", &agent.ModelError{Kind: agent.Transient, Status: 500, NoRetry: true}, 9, 1, false, 0},
-		{"retry-after is honoured", &agent.ModelError{Kind: agent.Transient, Status: 429, RetryAfter: time.Hour}, 1, 2, true, time.Hour},
+		{"retry-after is honoured", &agent.ModelError{Kind: agent.Transient, Status: 429, RetryAfter: time.Hour}, 1, 2, true, time.Hour + 15*time.Second},
 		{"short retry-after has a floor", &agent.ModelError{Kind: agent.Transient, Status: 429, RetryAfter: time.Second}, 1, 2, true, 4 * time.Second},
 	}
 	for _, tt := range tests {
@@ -449,7 +449,8 @@ func TestRetry(t *testing.T) {
 				said := 0
 				for _, ev := range events {
 					if p, ok := ev.(agent.Progress); ok {
-						if _, ok := p.Delta.(agent.Retrying); ok {
+						switch p.Delta.(type) {
+						case agent.Retrying, agent.Waiting:
 							said++
 						}
 					}

@@ -66,7 +66,7 @@ const (
 )
 
 // Delta is a piece of an answer on its way, or a word about the request itself: Begun, TextDelta, ThinkingDelta,
-// ToolDelta or Retrying.
+// ToolDelta, Retrying, Waiting or OutageOver.
 type Delta interface{ delta() }
 
 // Begun says that an answer begins: from here on it is paid for, also if it never comes to its end. A Model that does not
@@ -91,7 +91,7 @@ type ToolDelta struct {
 // Retrying says that a request failed and will be sent again after Wait. Everything said of the answer before it is
 // void.
 type Retrying struct {
-	Attempt int // the attempt that failed, from 1
+	Attempt int // the attempt that is used up by it, from 1
 	Wait    time.Duration
 	Err     error
 }
@@ -130,6 +130,7 @@ func (k ErrorKind) String() string {
 // ModelError is a request that failed. Its text is for people and logs, never for a model.
 type ModelError struct {
 	Kind       ErrorKind
+	Outage     Outage        // what a transient failure is a sign of
 	Status     int           // HTTP status, 0 if there was no answer
 	Type       string        // the API's error type, may be empty
 	Message    string        // what the endpoint or the network said, one line

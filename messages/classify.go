@@ -66,6 +66,21 @@ func classifyType(errorType, text string) agent.ErrorKind {
 	return classifyStatus(status)
 }
 
+// outageOf names what a refusal is a sign of if it is transient: what redirects or asks to sign in is not the endpoint,
+// and what says that it is too busy, by its status or in the middle of a stream, wants to be left alone for a while.
+func outageOf(status int, errorType string) agent.Outage {
+	if status < 100 || status/100 == 2 {
+		status = statusOf[strings.ToLower(strings.TrimSpace(errorType))]
+	}
+	switch {
+	case status/100 == 3, status == http.StatusNetworkAuthenticationRequired:
+		return agent.Portal
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
+		return agent.Busy
+	}
+	return agent.NoOutage
+}
+
 func classifyText(text string) agent.ErrorKind {
 	fatalStatus, passingStatus := statusWords(text)
 	switch {

@@ -54,22 +54,26 @@ type Options struct {
 	APIKey string
 	// AuthToken is sent as authorization: Bearer.
 	AuthToken string
-	// Transport carries the requests; nil is a clone of http.DefaultTransport, which honours the proxies of the
-	// environment.
+	// Transport carries the requests; nil is one like http.DefaultTransport. Probe goes the way of an *http.Transport,
+	// with its Proxy and DialContext.
 	Transport http.RoundTripper
+	// Proxy finds the proxy for a URL, nil for none; it is not asked if there is a Transport. Nil: the proxies of the
+	// process's environment.
+	Proxy func(*url.URL) (*url.URL, error)
 	// StallTimeout ends a request when not a single byte has come for so long; 0 is DefaultStallTimeout.
 	StallTimeout time.Duration
 	// Prices go before the built-in table.
 	Prices Prices
 	// UserAgent names the program; empty is "flower".
 	UserAgent string
-	// Now tells the time, for retry-after dates; nil is time.Now.
+	// Now is the clock on the wall, for retry-after dates and to notice that the computer was asleep; nil is time.Now.
 	Now func() time.Time
 }
 
 // Client is a connection to one endpoint. It is safe for concurrent use and never retries.
 type Client struct {
 	sdk       anthropic.Client
+	base      *url.URL
 	transport http.RoundTripper
 	stall     time.Duration
 	prices    Prices
@@ -98,10 +102,7 @@ func New(opts Options) (*Client, error) {
 	}
 	c := &Client{transport: opts.Transport, stall: opts.StallTimeout, prices: opts.Prices, now: opts.Now}
 	if c.transport == nil {
-		c.transport = http.DefaultTransport
-		if t, ok := http.DefaultTransport.(*http.Transport); ok {
-			c.transport = t.Clone()
-		}
+		c.transport = newTransport(opts.Proxy)
 	}
 	if c.stall == 0 {
 		c.stall = DefaultStallTimeout
@@ -114,7 +115,8 @@ func New(opts Options) (*Client, error) {
 			c.secrets = append(c.secrets, s)
 		}
 	}
-	c.sdk = anthropic.NewClient(c.sdkOptions(base, opts)...)
+	c.base = base
+	c.sdk = anthropic.NewClient(c.sdkOptions(base.String(), opts)...)
 	return c, nil
 }
 
@@ -149,32 +151,28 @@ func (c *Client) sdkOptions(base string, opts Options) []option.RequestOption {
 	return set
 }
 
-func checkBaseURL(base string) (string, error) {
+func checkBaseURL(base string) (*url.URL, error) {
 	if base == "" {
 		base = DefaultBaseURL
 	}
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return "", errors.New("configure endpoint: the base URL cannot be read") // its text may hold a password
+		return nil, errors.New("configure endpoint: the base URL cannot be read") // its text may hold a password
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("configure endpoint: base URL %s begins with neither http:// nor https://", u.Redacted())
+		return nil, fmt.Errorf("configure endpoint: base URL %s begins with neither http:// nor https://", u.Redacted())
 	case u.Host == "":
-		return "", fmt.Errorf("configure endpoint: base URL %s names no host", u.Redacted())
+		return nil, fmt.Errorf("configure endpoint: base URL %s names no host", u.Redacted())
 	case u.User != nil:
-		return "", errors.New("configure endpoint: the base URL holds a user name, which would be sent beside the key")
+		return nil, errors.New("configure endpoint: the base URL holds a user name, which would be sent beside the key")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("configure endpoint: base URL %s%s has a query or a fragment, which would be lost", u.Host, u.Path)
+		return nil, fmt.Errorf("configure endpoint: base URL %s%s has a query or a fragment, which would be lost", u.Host, u.Path)
 	}
-	return strings.TrimRight(base, "/") + "/", nil
+	return url.Parse(strings.TrimRight(base, "/") + "/")
 }
 
 // Close closes idle connections. Requests on their way are not touched.
-func (c *Client) Close() {
-	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
-	}
-}
+func (c *Client) Close() { c.CloseIdle() }
 
 // Generate implements agent.Model.
 func (c *Client) Generate(ctx context.Context, req *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
@@ -189,7 +187,7 @@ func (c *Client) Generate(ctx context.Context, req *agent.ModelRequest, sink fun
 	if sink == nil {
 		sink = func(agent.Delta) {}
 	}
-	w := watch(ctx, c.stall)
+	w := watch(ctx, c.stall, c.now)
 	defer w.stop()
 	var res *http.Response
 	err = c.sdk.Execute(w.ctx, http.MethodPost, "v1/messages", body, &res, option.WithMiddleware(w.middleware))
@@ -228,7 +226,7 @@ func (c *Client) ModelWindow(ctx context.Context, id string) (int, bool, error) 
 	if id == "" {
 		return 0, false, nil
 	}
-	w := watch(ctx, c.stall)
+	w := watch(ctx, c.stall, c.now)
 	defer w.stop()
 	var res *http.Response
 	err := c.sdk.Execute(w.ctx, http.MethodGet, "v1/models/"+url.PathEscape(id), nil, &res, option.WithMiddleware(w.middleware))

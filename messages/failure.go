@@ -52,6 +52,9 @@ func (c *Client) refusal(status int, header http.Header, body []byte) *agent.Mod
 	if e.Kind == agent.Overflow {
 		e.Window = statedWindow(message)
 	}
+	if e.Kind == agent.Transient {
+		e.Outage = outageOf(status, kind)
+	}
 	if e.Message == "" {
 		e.Message = strings.ToLower(http.StatusText(status))
 	}
@@ -74,7 +77,9 @@ func (c *Client) brokenAnswer(ctx context.Context, w *watchdog, res *http.Respon
 	switch {
 	case errors.As(err, &said):
 		e = c.refusal(res.StatusCode, res.Header, said.raw)
-	case errors.As(err, &page), errors.As(err, &broken):
+	case errors.As(err, &page):
+		e = &agent.ModelError{Kind: agent.Transient, Outage: agent.Portal, Message: c.oneLine(err.Error())}
+	case errors.As(err, &broken):
 		e = &agent.ModelError{Kind: agent.Transient, Message: c.oneLine(err.Error())}
 	default:
 		e = c.unanswered(w, err)
@@ -88,32 +93,36 @@ func (c *Client) brokenAnswer(ctx context.Context, w *watchdog, res *http.Respon
 
 // unanswered makes the error of a network that failed.
 func (c *Client) unanswered(w *watchdog, err error) *agent.ModelError {
-	if w.stalled() {
-		return &agent.ModelError{
-			Kind: agent.Transient, Message: fmt.Sprintf("nothing came for %v, the request was given up", c.stall), Err: errStalled,
-		}
+	if why, cause := w.gaveUp(); cause != nil {
+		return &agent.ModelError{Kind: agent.Transient, Outage: agent.Offline, Message: why, Err: cause}
 	}
-	return &agent.ModelError{Kind: networkKind(err), Message: c.oneLine(networkText(err)), Err: err}
+	kind, outage := classifyNetwork(err)
+	return &agent.ModelError{Kind: kind, Outage: outage, Message: c.oneLine(networkText(err)), Err: err}
 }
 
-// networkKind goes by the type of the error; its text, which differs between systems, comes last.
-func networkKind(err error) agent.ErrorKind {
+// classifyNetwork goes by the type of the error; its text, which differs between systems, comes last.
+func classifyNetwork(err error) (agent.ErrorKind, agent.Outage) {
 	var (
 		network net.Error
 		op      *net.OpError
 		dns     *net.DNSError
 		record  tls.RecordHeaderError
 		alert   tls.AlertError
+		proxy   *proxyError
 		errno   syscall.Errno
 	)
 	switch {
-	case isCertificate(err),
-		errors.As(err, &dns), errors.As(err, &op), errors.As(err, &record), errors.As(err, &alert), errors.As(err, &errno),
+	case isCertificate(err), errors.As(err, &record), errors.As(err, &proxy), errors.Is(err, http.ErrSchemeMismatch):
+		return agent.Transient, agent.Portal
+	case errors.As(err, &dns), errors.As(err, &op), errors.As(err, &alert), errors.As(err, &errno),
 		errors.As(err, &network) && network.Timeout(),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed), errors.Is(err, context.DeadlineExceeded):
-		return agent.Transient
+		return agent.Transient, agent.Offline
 	}
-	return Classify(0, "", err.Error())
+	if kind := Classify(0, "", err.Error()); kind != agent.Transient {
+		return kind, agent.NoOutage
+	}
+	return agent.Transient, agent.Offline
 }
 
 // isCertificate recognises a server that is not who it should be.

@@ -3,6 +3,7 @@ package messages
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -39,11 +40,11 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"rate limit", 429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`, []string{"retry-after", "30"},
-			agent.ModelError{Kind: agent.Transient, Type: "rate_limit_error", Message: "slow", RetryAfter: 30 * time.Second},
+			agent.ModelError{Kind: agent.Transient, Outage: agent.Busy, Type: "rate_limit_error", Message: "slow", RetryAfter: 30 * time.Second},
 		},
 		{
 			"overload with a date", 529, `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`, []string{"retry-after", "Sun, 29 Nov 2026 12:00:45 GMT"},
-			agent.ModelError{Kind: agent.Transient, Type: "overloaded_error", Message: "busy", RetryAfter: 45 * time.Second},
+			agent.ModelError{Kind: agent.Transient, Outage: agent.Busy, Type: "overloaded_error", Message: "busy", RetryAfter: 45 * time.Second},
 		},
 		{
 			"spend cap", 429, `{"type":"error","error":{"type":"rate_limit_error","message":"limit reached","details":{"error_code":"enforced_spend_limit_reached"}}}`, nil,
@@ -51,11 +52,11 @@ func TestRefusals(t *testing.T) {
 		},
 		{"told not to retry", 500, `{"error":"broken"}`, []string{"x-should-retry", "false"}, agent.ModelError{Kind: agent.Transient, Message: "broken", NoRetry: true}},
 		{"page of a proxy", 502, "<html><head><title>502 Bad Gateway</title></head></html>", nil, agent.ModelError{Kind: agent.Transient, Message: `a web page: "502 Bad Gateway"`}},
-		{"no body", 503, "", nil, agent.ModelError{Kind: agent.Transient, Message: "service unavailable"}},
+		{"no body", 503, "", nil, agent.ModelError{Kind: agent.Transient, Outage: agent.Busy, Message: "service unavailable"}},
 		{"foreign", 401, `{"error":{"message":"Invalid token","type":"new_api_error"}}`, nil, agent.ModelError{Kind: agent.Fatal, Type: "new_api_error", Message: "Invalid token"}},
 		{"lines and escapes", 400, "a\n\n\x1b[31mb\u202e\tc", nil, agent.ModelError{Kind: agent.Fatal, Message: "a [31mb c"}},
 		{"a redirect", 302, "", []string{"location", "http://portal.example/login"}, agent.ModelError{
-			Kind: agent.Transient, Message: "redirected to http://portal.example/login, which is not followed: not online yet, or the base URL is wrong",
+			Kind: agent.Transient, Outage: agent.Portal, Message: "redirected to http://portal.example/login, which is not followed: not online yet, or the base URL is wrong",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,22 +132,34 @@ func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, 
 func TestNetworkErrors(t *testing.T) {
 	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 	for name, c := range map[string]struct {
-		err  error
-		want agent.ErrorKind
+		err    error
+		want   agent.ErrorKind
+		outage agent.Outage
 	}{
-		"refused":         {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), agent.Transient},
-		"no such host":    {dial(&net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}), agent.Transient},
-		"another tongue":  {dial(errors.New("401 не найдено")), agent.Transient},
-		"errno":           {syscall.ENETUNREACH, agent.Transient},
-		"timeout":         {os.ErrDeadlineExceeded, agent.Transient},
-		"cut":             {io.ErrUnexpectedEOF, agent.Transient},
-		"closed":          {net.ErrClosed, agent.Transient},
-		"plain HTTP":      {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, agent.Transient},
-		"text":            {errors.New("http2: server sent GOAWAY"), agent.Transient},
-		"nothing to know": {errors.New("who knows"), agent.Unknown},
+		"refused":         {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), agent.Transient, agent.Offline},
+		"no such host":    {dial(&net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}), agent.Transient, agent.Offline},
+		"no answer":       {&net.DNSError{Err: "server misbehaving", Name: "h", IsTemporary: true}, agent.Transient, agent.Offline},
+		"another tongue":  {dial(errors.New("401 не найдено")), agent.Transient, agent.Offline},
+		"errno":           {syscall.ENETUNREACH, agent.Transient, agent.Offline},
+		"timeout":         {os.ErrDeadlineExceeded, agent.Transient, agent.Offline},
+		"reset":           {&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, agent.Transient, agent.Offline},
+		"cut":             {io.ErrUnexpectedEOF, agent.Transient, agent.Offline},
+		"closed":          {net.ErrClosed, agent.Transient, agent.Offline},
+		"alert":           {tls.AlertError(40), agent.Transient, agent.Offline},
+		"plain HTTP":      {tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, agent.Transient, agent.Portal},
+		"plain HTTP too":  {http.ErrSchemeMismatch, agent.Transient, agent.Portal},
+		"unknown signer":  {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, agent.Transient, agent.Portal},
+		"another host":    {x509.HostnameError{Certificate: new(x509.Certificate), Host: "api.example"}, agent.Transient, agent.Portal},
+		"expired":         {x509.CertificateInvalidError{Reason: x509.Expired}, agent.Transient, agent.Portal},
+		"a proxy":         {&proxyError{"502 Bad Gateway"}, agent.Transient, agent.Portal},
+		"proxy's key":     {errors.New("Proxy Authentication Required"), agent.Fatal, agent.NoOutage},
+		"GOAWAY":          {errors.New("http2: server sent GOAWAY and closed the connection"), agent.Transient, agent.Offline},
+		"stream error":    {errors.New("stream error: stream ID 3; INTERNAL_ERROR; received from peer"), agent.Transient, agent.Offline},
+		"HTTP/2 is lost":  {errors.New("http2: client connection lost"), agent.Transient, agent.Offline},
+		"nothing to know": {errors.New("who knows"), agent.Unknown, agent.NoOutage},
 	} {
 		e := failed(t, client(t, Options{Transport: failing{c.err}}))
-		if e.Kind != c.want || e.Status != 0 || !errors.Is(e, c.err) || e.Message == "" {
+		if e.Kind != c.want || e.Outage != c.outage || e.Status != 0 || !errors.Is(e, c.err) || e.Message == "" {
 			t.Errorf("%s: %#v", name, e)
 		}
 	}
@@ -158,7 +171,7 @@ func TestCertificates(t *testing.T) {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	e := failed(t, client(t, Options{BaseURL: s.URL}))
-	if e.Kind != agent.Transient || !strings.Contains(e.Message, "certificate is not trusted") {
+	if e.Kind != agent.Transient || e.Outage != agent.Portal || !strings.Contains(e.Message, "certificate is not trusted") {
 		t.Errorf("got %#v", e)
 	}
 	if _, err := ask(client(t, Options{BaseURL: s.URL, Transport: s.Client().Transport})); err != nil {
@@ -239,7 +252,7 @@ func TestStall(t *testing.T) {
 					return
 				}
 				var e *agent.ModelError
-				if res != nil || !errors.As(err, &e) || e.Kind != agent.Transient || !errors.Is(err, errStalled) {
+				if res != nil || !errors.As(err, &e) || e.Kind != agent.Transient || e.Outage != agent.Offline || !errors.Is(err, errStalled) {
 					t.Errorf("got %+v, %#v", res, err)
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
@@ -26,6 +27,8 @@ func (c *Client) read(w *watchdog, res *http.Response, sink func(agent.Delta)) (
 	body := bufio.NewReader(res.Body)
 	first, err := firstByte(body)
 	switch {
+	case errors.Is(err, io.EOF) && saysPage(res):
+		return nil, &pageError{title: pageTitle("")}
 	case errors.Is(err, io.EOF):
 		return nil, protocolError("the answer is empty")
 	case err != nil:
@@ -51,6 +54,9 @@ func (c *Client) read(w *watchdog, res *http.Response, sink func(agent.Delta)) (
 			if err := events.Err(); err != nil {
 				return nil, err
 			}
+			if a.byIndex == nil && saysPage(res) { // of a portal that sends a script or a plain text
+				return nil, &pageError{title: pageTitle("")}
+			}
 			return nil, protocolError("the stream ended in the middle of the answer")
 		}
 		if err := a.take(events.Event().Type, events.Event().Data, sink); err != nil {
@@ -59,6 +65,12 @@ func (c *Client) read(w *watchdog, res *http.Response, sink func(agent.Delta)) (
 	}
 	w.drain()
 	return a, nil
+}
+
+// saysPage says whether an answer calls itself a web page. That alone proves nothing: gateways lie about it.
+func saysPage(res *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("content-type")) // one that cannot be read is none of a page
+	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
 // firstByte skips blanks and a byte order mark.

@@ -93,7 +93,7 @@ func (s *site) runIn(dir string, args ...string) (code int, out string) {
 	var said output
 	code = cli.Main(append([]string{"--lang", "en"}, args...), s.env,
 		cli.Stdio{In: strings.NewReader(""), Out: &said, Err: &said},
-		cli.Options{Dir: dir, Signals: make(chan os.Signal), Retry: agent.Retry{Base: time.Millisecond, Max: 2 * time.Millisecond}})
+		cli.Options{Dir: dir, Signals: make(chan os.Signal), Retry: agent.Retry{Base: time.Millisecond, Max: 2 * time.Millisecond, Interval: time.Millisecond}})
 	return code, said.String()
 }
 

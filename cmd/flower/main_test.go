@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"flower": flowerUnderTest})
 }
 
+// hasty is the rule of retries without pauses.
+var hasty = agent.Retry{Base: time.Millisecond, Max: 2 * time.Millisecond, Interval: 2 * time.Millisecond, MaxOffline: 50 * time.Millisecond}
+
 // flowerUnderTest is flower without pauses. It refuses to run with a person's own settings, and says its exit code on
 // the error stream, because scripts see only whether there was one.
 func flowerUnderTest() {
@@ -32,7 +35,7 @@ func flowerUnderTest() {
 		os.Exit(99)
 	}
 	code := cli.Main(os.Args[1:], os.Environ(), cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.Options{
-		Retry: agent.Retry{Base: time.Millisecond, Max: 2 * time.Millisecond},
+		Retry: hasty,
 	})
 	fmt.Fprintf(os.Stderr, "[exit %d]\n", code)
 	os.Exit(code)

@@ -30,6 +30,14 @@ var scenes = map[string]scene{
 	}},
 	// busy: overloaded once, then fine.
 	"busy": {player: func() modeltest.Player { return modeltest.Passing(job(judgeByFiles), modeltest.Overloaded()) }},
+	// broken: it fails in a way that may pass, and does not.
+	"broken": {player: func() modeltest.Player { return modeltest.Fail(500, "", "Internal server error") }},
+	// limited: a limit of use that lasts for days.
+	"limited": {player: func() modeltest.Player {
+		return modeltest.Fail(429, "", "usage limit reached").With("Retry-After", "400000")
+	}},
+	// spent: no more money.
+	"spent": {player: func() modeltest.Player { return modeltest.SpendLimit() }},
 	// strict: nobody's key is right.
 	"strict": {
 		player: func() modeltest.Player { return modeltest.Say("never sent") },

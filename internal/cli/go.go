@@ -33,6 +33,7 @@ type goOptions struct {
 	window      int // tokens; 0 is found out
 	noHandoff   bool
 	budget      float64
+	wait        waitOptions
 }
 
 // goCommand works on a request from the first question to the last verdict.
@@ -55,6 +56,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.IntVar(&o.window, "window", 0, a.Say("flag.window"))
 	f.BoolVar(&o.noHandoff, "no-handoff", false, a.Say("flag.nohandoff"))
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
+	o.wait.add(f, a)
 	return c
 }
 
@@ -100,6 +102,10 @@ func (a *app) runGo(o goOptions, ask string) error {
 	if err := o.check(a); err != nil {
 		return err
 	}
+	retry, err := o.wait.retry(a)
+	if err != nil {
+		return err
+	}
 	if err := a.checkRequest(ask); err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func (a *app) runGo(o goOptions, ask string) error {
 	}
 	g := &goRun{
 		app: a, goOptions: o, ask: ask, place: where,
-		cfg: cfg, cfgErr: cfgErr, redactor: redactor, input: a.newInput(),
+		cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry, input: a.newInput(),
 	}
 	return a.supervise(g.run)
 }
@@ -128,6 +134,7 @@ type goRun struct {
 	cfg      config.Config
 	cfgErr   error
 	redactor *config.Redactor
+	retry    agent.Retry
 	input    *input
 	heard    bool              // the person was asked for a line
 	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
@@ -217,7 +224,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
 		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, print: g.print, budget: g.budget,
-		hurry: w.hurry,
+		retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
 			if _, asked := ev.(flower.Asked); asked {

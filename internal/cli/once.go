@@ -41,6 +41,7 @@ type onceOptions struct {
 	budget       float64
 	resume       string
 	fork         bool
+	wait         waitOptions
 }
 
 // onceCommand runs one agent once: no workflow, no lineage, no questions.
@@ -63,6 +64,7 @@ func (a *app) onceCommand() *cobra.Command {
 	f.Float64VarP(&o.budget, "budget", "b", 0, a.Say("flag.budget"))
 	f.StringVar(&o.resume, "resume", "", a.Say("flag.resume"))
 	f.BoolVar(&o.fork, "fork", false, a.Say("flag.fork"))
+	o.wait.add(f, a)
 	return c
 }
 
@@ -90,6 +92,10 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	if err := o.check(a); err != nil {
 		return err
 	}
+	retry, err := o.wait.retry(a)
+	if err != nil {
+		return err
+	}
 	if err := a.checkRequest(ask + o.instructions); err != nil {
 		return err
 	}
@@ -101,7 +107,7 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	if err != nil {
 		return err
 	}
-	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor}
+	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor, retry: retry}
 	return a.supervise(r.run)
 }
 
@@ -118,6 +124,7 @@ type onceRun struct {
 	place    place
 	cfg      config.Config
 	redactor *config.Redactor
+	retry    agent.Retry
 }
 
 func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
@@ -140,7 +147,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
 		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, noHandoff: true, print: show,
-		observe: show.Event, budget: o.budget, hurry: w.hurry,
+		observe: show.Event, budget: o.budget, retry: o.retry, hurry: w.hurry,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})
 	if err != nil {

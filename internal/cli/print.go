@@ -446,10 +446,6 @@ func (p *printer) settled(ev flower.Settled) {
 	p.gap()
 }
 
-func (p *printer) waiting(attempt int, wait time.Duration, err error) {
-	p.say("! ", "retry", text.Data{"Attempt": attempt, "Wait": text.Elapsed(wait), "Err": oneLine(err.Error())})
-}
-
 // noteTaken is the receipt of a remark.
 func (p *printer) noteTaken(ev flower.NoteTaken) {
 	data := text.Data{"Text": oneLine(ev.Text)}

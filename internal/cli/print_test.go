@@ -56,6 +56,9 @@ func used(path, name string, input any, r agent.ToolResult, took time.Duration) 
 	return event(agent.ToolFinished{Path: path, ID: "x", Name: name, Input: in(input), Result: r, Elapsed: took})
 }
 
+// noon is about when that day is.
+var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
 // day is a recorded run with everything that can happen in it.
 func day() []flower.Event {
 	question := flower.Question{ID: "q", Text: "Which of the two shops is meant, the one in the old town or the new one by the river?", Options: []string{"old town", "新店,在河边"}}
@@ -84,6 +87,14 @@ func day() []flower.Event {
 		flower.StepStarted{Name: flower.StepWork, Index: 3, Total: 3, Resumed: true, Woke: 3},
 		flower.AttemptStarted{Step: flower.StepWork, Label: flower.StepWork, Agent: "coordinator", SessionID: "s2", Resumed: true},
 		event(agent.Progress{Delta: agent.Retrying{Attempt: 1, Wait: 4 * time.Second, Err: errors.New("endpoint answered 529 overloaded_error: Overloaded")}}),
+		event(agent.Progress{Path: "a1", Delta: agent.Waiting{Outage: agent.Offline, Since: noon, Limit: time.Hour, Err: errors.New("endpoint not reached: dial tcp: lookup api.example: no such host")}}),
+		event(agent.Progress{Path: "a2", Delta: agent.Waiting{Outage: agent.Offline, Since: noon, Limit: time.Hour, Err: errors.New("the same"), Known: true}}),
+		event(agent.Progress{Path: "a2", Delta: agent.OutageOver{Outage: agent.Offline, Waited: 2*time.Hour + 3*time.Minute}}),
+		event(agent.Progress{Delta: agent.Waiting{Outage: agent.Portal, Since: noon, Err: errors.New(`endpoint answered 200: a web page: "Guest Wi-Fi"`)}}),
+		event(agent.Progress{Delta: agent.OutageOver{Outage: agent.Portal, Waited: 15 * time.Second}}),
+		event(agent.Progress{Delta: agent.Waiting{Outage: agent.Busy, Since: noon, Limit: time.Hour, Err: errors.New("endpoint answered 529 overloaded_error: Overloaded")}}),
+		event(agent.Progress{Delta: agent.Waiting{Outage: agent.Busy, Since: noon, Limit: time.Hour, Until: noon.Add(20 * time.Hour), Err: errors.New("endpoint answered 429 rate_limit_error: limit reached")}}),
+		event(agent.Progress{Delta: agent.OutageOver{Outage: agent.Busy, Waited: 20*time.Hour + 10*time.Second}}),
 		event(agent.Progress{Delta: agent.TextDelta{Text: "never shown"}}),
 		says("", "I hand out two parts.\n\n先做付款,再做目录。两个执行者同时做,互不碰对方的文件,这样最快。", 1),
 		event(agent.Started{Path: "a1", Agent: "worker", Title: "the payment page"}),

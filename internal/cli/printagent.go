@@ -21,10 +21,7 @@ func (p *printer) agentEvent(ev agent.Event) {
 	case agent.Started:
 		p.started(ev)
 	case agent.Progress:
-		if r, ok := ev.Delta.(agent.Retrying); ok {
-			p.enter(ev.Path)
-			p.waiting(r.Attempt, r.Wait, r.Err)
-		}
+		p.progress(ev)
 	case agent.Answered:
 		p.answered(ev)
 	case agent.BudgetLow:
@@ -64,6 +61,19 @@ func (p *printer) amended(r transcript.Report) {
 	}
 	if r.Thinking > 0 {
 		p.say("! ", "history.thinking", text.Data{"N": r.Thinking})
+	}
+}
+
+// progress writes what an answer on its way meets. An outage is everybody's, so it stands in nobody's gutter.
+func (p *printer) progress(ev agent.Progress) {
+	switch d := ev.Delta.(type) {
+	case agent.Retrying:
+		p.enter(ev.Path)
+		p.say("! ", "retry", text.Data{"Attempt": d.Attempt, "Wait": text.Elapsed(d.Wait), "Err": oneLine(d.Err.Error())})
+	case agent.Waiting:
+		p.waiting(d)
+	case agent.OutageOver:
+		p.outageOver(d)
 	}
 }
 

@@ -48,6 +48,7 @@ type rigOptions struct {
 	interrupt func(context.Context) (string, bool)
 	budget    float64
 	hurry     <-chan struct{} // closed when there is no time left to stop commands in stages
+	retry     agent.Retry
 }
 
 // loadConfig finds endpoint, credentials and model, and keeps every secret it has seen from being shown.
@@ -146,8 +147,10 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	if opts.guard != nil {
 		toolbox = opts.guard(toolbox)
 	}
+	retry := opts.retry
+	retry.Room = r.room
 	return agent.New(agent.Options{
-		Model: agent.WithRetry(r.model, a.Retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
+		Model: agent.WithRetry(r.model, retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
 		Window: messages.Window, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})
