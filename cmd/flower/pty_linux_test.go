@@ -33,8 +33,25 @@ type terminal struct {
 	end  bool
 }
 
+// patience is how long something that has to happen may take on a machine that is busy.
+const patience = 30 * time.Second
+
 // startOnTerminal runs flower in dir on a new terminal of 40 columns against a server.
 func startOnTerminal(t *testing.T, server *modeltest.Server, dir string, args ...string) *terminal {
+	t.Helper()
+	return startTerminal(t, server, dir, stageOptions{}, args...)
+}
+
+// environ is the environment of a flower that works in dir.
+func environ(server *modeltest.Server, dir string) []string {
+	work := filepath.Dir(dir)
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "WORK=" + work, "HOME=" + filepath.Join(work, "home"), "NO_PROXY=127.0.0.1",
+		"ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=" + server.Key,
+	}
+}
+
+func startTerminal(t *testing.T, server *modeltest.Server, dir string, o stageOptions, args ...string) *terminal {
 	t.Helper()
 	master, name := openTerminal(t)
 	slave, err := os.OpenFile(name, os.O_RDWR|unix.O_NOCTTY, 0)
@@ -47,15 +64,17 @@ func startOnTerminal(t *testing.T, server *modeltest.Server, dir string, args ..
 	}
 	s := &terminal{t: t, master: master, cmd: exec.Command(executable), exited: make(chan struct{}), read: make(chan struct{})}
 	s.cond = sync.NewCond(&s.mu)
-	work := filepath.Dir(dir)
 	s.cmd.Args = append([]string{"flower"}, args...)
-	s.cmd.Dir = dir
-	s.cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "WORK=" + work, "HOME=" + filepath.Join(work, "home"), "NO_PROXY=127.0.0.1",
-		"ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=" + server.Key,
+	if o.shell != "" { // it makes the process flower, which knows itself by its name
+		link := filepath.Join(t.TempDir(), "flower")
+		if err := os.Symlink(executable, link); err != nil {
+			t.Fatal(err)
+		}
+		s.cmd = exec.Command("/bin/sh", append([]string{"-c", o.shell, link}, args...)...)
 	}
+	s.cmd.Dir, s.cmd.Env = dir, environ(server, dir)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: !o.noControl}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +141,7 @@ func (s *terminal) pump() {
 // expect waits until the terminal shows a text, behind what was expected before.
 func (s *terminal) expect(want string) {
 	s.t.Helper()
-	timer := time.AfterFunc(30*time.Second, func() {
+	timer := time.AfterFunc(patience, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.end = true
@@ -163,7 +182,7 @@ func (s *terminal) ends(code int) {
 	s.t.Helper()
 	select {
 	case <-s.exited:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		s.t.Fatal("the program does not end")
 	}
 	if got := s.cmd.ProcessState.ExitCode(); got != code {
@@ -180,3 +199,17 @@ func newWorkspace(t *testing.T) string {
 	return dir
 }
 
+// modes are the terminal's modes.
+func (s *terminal) modes() unix.Termios {
+	s.t.Helper()
+	var modes *unix.Termios
+	conn, err := s.master.SyscallConn()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	controlErr := conn.Control(func(fd uintptr) { modes, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
+	if controlErr != nil || err != nil {
+		s.t.Fatal(controlErr, err)
+	}
+	return *modes
+}
