@@ -127,9 +127,15 @@ func (g *graph) matchResults() {
 					p.remove() // of no use to the API
 					continue
 				}
+				if calls[p.ID] != nil { // taken: it may have been sent, and answered, under its other id
+					calls[p.alias()] = append(calls[p.alias()], p)
+				}
 				calls[p.ID] = append(calls[p.ID], p)
 			case p.Type == TypeToolResult && n.role == RoleUser:
 				open := calls[p.ToolUseID]
+				for len(open) > 0 && open[len(open)-1].mate != nil { // under another id
+					open = open[:len(open)-1]
+				}
 				if len(open) == 0 {
 					early = append(early, p)
 					continue
@@ -141,7 +147,7 @@ func (g *graph) matchResults() {
 	}
 	for _, p := range early {
 		open := calls[p.ToolUseID]
-		i := slices.IndexFunc(open, func(c *piece) bool { return c.node.at > p.node.at })
+		i := slices.IndexFunc(open, func(c *piece) bool { return c.mate == nil && c.node.at > p.node.at })
 		if i >= 0 {
 			marry(open[i], p)
 			calls[p.ToolUseID] = open[i+1:]

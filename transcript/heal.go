@@ -20,6 +20,7 @@ func (h *history) heal(keepOpen bool) {
 			}
 		}
 	}
+	h.tellApart()
 	h.cut = h.startsWithAnswer()
 	h.answerCalls(keepOpen)
 	h.checkThinking()
@@ -60,9 +61,9 @@ func (p *piece) heal() {
 	}
 }
 
-// healContent takes empty texts out of the list that a result holds; a result that is an empty string may stay.
+// healContent takes blank texts out of the list that a result holds; a result that is a blank string may stay.
 func (p *piece) healContent() {
-	empty := func(b Block) bool { return b.Type == TypeText && b.Text == "" && b.raw != nil || b.Type == "" }
+	empty := func(b Block) bool { return b.Type == TypeText && blank(b.Text) && b.raw != nil || b.Type == "" }
 	if slices.ContainsFunc(p.Content, empty) {
 		content := slices.DeleteFunc(slices.Clone(p.Content), empty)
 		b := ToolResult(p.ToolUseID, p.IsError, content...)

@@ -3,6 +3,8 @@ package transcript
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -65,6 +67,32 @@ func (p *piece) respell() {
 	case p.Type == TypeToolResult && p.ToolUseID != "":
 		if id := PlainID(p.ToolUseID); id != p.ToolUseID {
 			p.replace(ToolResult(id, p.IsError, p.Content...))
+		}
+	}
+}
+
+// alias is another id for a call whose id is taken: made of its place, so that it is the same every time.
+func (p *piece) alias() string {
+	sum := sha256.Sum256([]byte(p.node.entry.UUID + "\x00" + strconv.Itoa(slices.Index(p.node.pieces, p))))
+	return p.ID + "_" + hex.EncodeToString(sum[:6])
+}
+
+// tellApart gives calls other ids that have the same as an earlier one: the API wants them unique in a request, and some
+// gateways do not count.
+func (h *history) tellApart() {
+	seen := make(map[string]bool)
+	for n := range h.all {
+		for _, p := range n.pieces {
+			if p.Type != TypeToolUse || !p.live() {
+				continue
+			}
+			if seen[p.ID] {
+				p.replace(ToolUse(p.alias(), p.Name, p.Input))
+				if p.mate.live() {
+					p.mate.replace(ToolResult(p.ID, p.mate.IsError, p.mate.Content...))
+				}
+			}
+			seen[p.ID] = true
 		}
 	}
 }

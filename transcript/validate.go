@@ -8,13 +8,14 @@ import (
 
 // Validate says whether the Messages API accepts the list as the messages of a request: the first one the user's, roles
 // alternate, no message empty, every call answered in the very next message, results first and in the order of the
-// calls, no result without its call, no id twice in a message, no blank text, no thinking at the end of an answer, names
+// calls, no result without its call, no id twice, no blank text, no thinking at the end of an answer, names
 // and ids of the letters that are allowed, valid UTF-8. The error names the first place that breaks a rule, counted from 0.
 func Validate(messages []Message) error {
 	if len(messages) == 0 {
 		return errors.New("check messages: there is none")
 	}
 	var calls []Block // of the message before
+	seen := make(map[string]bool) // ids of calls
 	for i, m := range messages {
 		want := RoleUser
 		if i%2 == 1 {
@@ -40,7 +41,6 @@ func Validate(messages []Message) error {
 				return fmt.Errorf("check messages.%d: the last block of an assistant message is thinking", i)
 			}
 			calls = m.ToolUses()
-			seen := make(map[string]bool, len(calls))
 			for _, c := range calls {
 				if seen[c.ID] {
 					return fmt.Errorf("check messages.%d: tool_use id %q is not unique", i, c.ID)
@@ -88,7 +88,7 @@ func validateBlock(role string, b Block) error {
 		return fmt.Errorf("tool_use %q of %q: only letters, digits, _ and - are allowed, at most %d in a name", b.ID, b.Name, longestName)
 	}
 	for _, c := range b.Content {
-		if c.Type == "" || c.Type == TypeText && c.Text == "" && c.raw != nil {
+		if c.Type == "" || c.Type == TypeText && blank(c.Text) && c.raw != nil {
 			return fmt.Errorf("tool_result of %q holds an empty block", b.ToolUseID)
 		}
 	}

@@ -30,7 +30,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"plain", []Message{user, answer, user}, ""},
 		{"results, then words", []Message{user, call("a", "b"), say(RoleUser, ok("a"), ok("b"), Text("go")), answer}, ""},
-		{"one id in two answers", []Message{user, call("a"), say(RoleUser, ok("a")), call("a"), say(RoleUser, ok("a"))}, ""},
+		{"one id in two answers", []Message{user, call("a"), say(RoleUser, ok("a")), call("a"), say(RoleUser, ok("a"))}, `tool_use id "a" is not unique`},
 		{"empty result", []Message{user, call("a"), say(RoleUser, ToolResult("a", false))}, ""},
 		{"none", nil, "there is none"},
 		{"answer first", []Message{answer}, "role"},
