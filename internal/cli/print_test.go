@@ -30,7 +30,7 @@ func clock() func() time.Time {
 
 func testPrinter(out *strings.Builder, lang text.Lang, width int, verbose bool) *printer {
 	return newPrinter(text.NewPrinter(lang), printOptions{
-		screen: newScreen(out, false), width: func() int { return width }, now: clock(), workspace: "/home/me/shop", verbose: verbose,
+		screen: newScreen(out, false), width: func() int { return width }, now: clock(), workspace: "/home/me/shop", verbose: verbose, prices: "~/.config/flower/prices.json",
 		hint: func(q flower.Question) string { return fmt.Sprintf("(%d)", len(q.Options)) },
 	})
 }
@@ -51,6 +51,12 @@ func says(path, said string, turn int, calls ...transcript.Block) flower.Event {
 }
 
 func event(ev agent.Event) flower.Event { return flower.AgentEvent{Label: "干活", Event: ev} }
+
+// unpriced is an answer of a model whose price is not known.
+func unpriced(path, model string) flower.Event {
+	m := transcript.Message{Role: transcript.RoleAssistant, Model: model, Usage: transcript.Usage{Input: 1200, Output: 30}}
+	return event(agent.Answered{Path: path, Message: m, Turn: 2, Unpriced: true})
+}
 
 func used(path, name string, input any, r agent.ToolResult, took time.Duration) flower.Event {
 	return event(agent.ToolFinished{Path: path, ID: "x", Name: name, Input: in(input), Result: r, Elapsed: took})
@@ -123,6 +129,13 @@ func day() []flower.Event {
 		flower.HandingOver{Label: flower.StepWork, Cause: flower.Overflow},
 		flower.HandingOver{Label: flower.StepWork, Cause: flower.Redefined},
 		flower.HandedOver{Label: flower.StepWork, From: "s4", To: "s5", Path: "/home/me/shop/.flower/notes/交接-干活.md", Degraded: true, Generation: 2},
+		event(agent.CacheMissed{Tokens: 80_200, ExtraUSD: 0.38, Age: 12 * time.Minute}),
+		event(agent.CacheMissed{Path: "a2", Tokens: 950, Age: 30 * time.Second}),
+		event(agent.BudgetLow{SpentUSD: 8.1, LimitUSD: 10}),
+		event(agent.BudgetLow{Path: "a2", SpentUSD: 0.41, LimitUSD: 0.5, Agent: "oracle"}),
+		event(agent.Wasted{Usage: transcript.Usage{Input: 80_000, Output: 1}, CostUSD: 0.016, Low: true}),
+		event(agent.Wasted{Path: "a2", Usage: transcript.Usage{Input: 100, Output: 700}, CostUSD: 0.0144, Whole: true}),
+		unpriced("", "a-model-nobody-knows"), unpriced("a2", "a-model-nobody-knows"), unpriced("a2", "another"),
 		flower.Interrupted{Label: flower.StepWork},
 		flower.AttemptStarted{Step: flower.StepWork, Label: flower.JudgeLabel(flower.StepWork, 1), Agent: "judge", SessionID: "s3"},
 		flower.CheckStarted{Command: "./shop list"},

@@ -216,3 +216,35 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		t.Errorf("printed %s", out)
 	}
 }
+
+func TestLoadPrices(t *testing.T) {
+	const table = "{\"m\": {}}"
+	at := func(dir string) Options { return Options{Environ: []string{"HOME=" + dir + "/home"}} }
+	dir := place(t, map[string]string{"home/.config/flower/prices.json": table, "other/flower/prices.json": "", "home/x": ""})
+	path := filepath.Join(dir, "home/.config/flower/prices.json")
+	if f, err := LoadPrices(at(dir)); err != nil || string(f.Data) != table || f.Path != path {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err := LoadPrices(Options{Environ: []string{"XDG_CONFIG_HOME=" + dir + "/other"}}); err != nil || f.Data == nil || len(f.Data) != 0 {
+		t.Errorf("an empty file is there: %+v, %v", f, err)
+	}
+	if f, err := LoadPrices(at(t.TempDir())); err != nil || f.Data != nil || f.Path == "" {
+		t.Errorf("no file: %+v, %v", f, err)
+	}
+	if f, err := LoadPrices(Options{}); err != nil || f.Data != nil || f.Path != "" {
+		t.Errorf("no place: %+v, %v", f, err)
+	}
+	for what, build := range map[string]func() error{
+		"not a regular file": func() error { return os.Mkdir(path, 0o700) },
+		"too large":          func() error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) },
+		"pipe":               func() error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		if err := errors.Join(os.RemoveAll(path), build()); err != nil {
+			t.Fatal(err)
+		}
+		var bad *FileError
+		if _, err := Load(at(dir)); !errors.As(err, &bad) || bad.Path != path {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

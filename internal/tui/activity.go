@@ -117,6 +117,9 @@ func (a *activity) agent(ev agent.Event, now time.Time) bool {
 		t := a.thread(ev.Path, "", now)
 		t.trying, t.try, t.bytes = time.Time{}, 0, 0
 		t.to(resting, now)
+	case agent.Wasted:
+		a.cost += ev.CostUSD
+		a.unpriced = a.unpriced || ev.Low
 	case agent.ToolStarted:
 		t := a.thread(ev.Path, "", now)
 		t.calls = append(t.calls, call{id: ev.ID, name: ev.Name, what: a.line(ev.Name + " " + argument(ev.Input)), since: now})
