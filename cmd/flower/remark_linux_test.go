@@ -128,3 +128,34 @@ func TestKilledBetweenEnterAndDelivery(t *testing.T) {
 	}
 	s.checkRemark("be quick about it")
 }
+
+// TestRemarkTooLate: it is said when the agent has had its last turn. The run says that it waits, and the next one
+// delivers it.
+func TestRemarkTooLate(t *testing.T) {
+	gate := modeltest.NewGate()
+	script := job(modeltest.Say(achieved))
+	s := &stage{dir: newWorkspace(t)}
+	s.server = modeltest.Start(t, modeltest.Options{BindThinking: true, Player: modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		reply := script.Play(r)
+		if r.Role() == modeltest.Judge {
+			return reply.Held(modeltest.Point{}, gate)
+		}
+		return reply
+	})})
+	s.terminal = startTerminal(t, s.server, s.dir, stageOptions{}, "--asks", "0", "a greeting")
+	s.reached(gate.Reached())
+	s.enter("be quick about it\n")
+	s.expect("noted")
+	gate.Open()
+	s.expect("a remark has not reached")
+	s.gone(0, patience)
+	if n := s.heard("be quick"); n != 0 {
+		t.Fatalf("heard %d times", n)
+	}
+	s.terminal = startTerminal(t, s.server, s.dir, stageOptions{}, "--asks", "0")
+	s.expect("Go on")
+	s.enter("\n")
+	s.expect("your remark has reached")
+	s.gone(0, patience)
+	s.checkRemark("be quick about it")
+}

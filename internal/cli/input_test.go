@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"flower"
+	"flower/agent"
 	"flower/internal/text"
 )
 
@@ -244,4 +245,43 @@ func TestSupervise(t *testing.T) {
 			close(stuck)
 		})
 	})
+}
+
+// fullStore has no room for remarks.
+type fullStore struct{ flower.Store }
+
+func (fullStore) AddNote(context.Context, string, agent.Note) error { return agent.ErrNoSpace }
+
+// TestReceiptLines: what is shown of a remark says what has become of it.
+func TestReceiptLines(t *testing.T) {
+	for _, test := range []struct {
+		taken flower.NoteTaken
+		want  string
+	}{
+		{flower.NoteTaken{Text: "in green", InBrief: true}, "+ noted, and added to the requirements: in green\n"},
+		{flower.NoteTaken{Text: "in green"}, "+ noted: in green\n"},
+		{flower.NoteTaken{Text: "in green", BriefErr: errors.New("read-only")},
+			"! noted for the agent, but NOT added to the requirements (read-only): in green\n"},
+	} {
+		var out strings.Builder
+		p := newPrinter(text.NewPrinter(text.English), printOptions{
+			screen: newScreen(&out, false), width: func() int { return 100 }, now: time.Now,
+		})
+		p.Event(test.taken)
+		if out.String() != test.want {
+			t.Errorf("%+v: %q, want %q", test.taken, &out, test.want)
+		}
+	}
+	// One that could not be kept has no receipt, and a line that says so, with the words to say again.
+	var out, errs strings.Builder
+	a := &app{Printer: text.NewPrinter(text.English), out: newScreen(&out, false), err: newScreen(&errs, false)}
+	human, err := flower.NewHuman(flower.HumanOptions{Workspace: t.TempDir(), Store: fullStore{flower.NewMemoryStore("")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &input{app: a, terminal: true}
+	in.fromTerminal(t.Context(), human, "in green")
+	if got := errs.String(); !strings.HasPrefix(got, "! NOT kept, say it again later: in green (") || out.Len() > 0 {
+		t.Errorf("%q, %q", got, &out)
+	}
 }
