@@ -21,6 +21,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/text"
+	"flower/internal/tui"
 	"flower/messages"
 	"flower/sqlite"
 )
@@ -50,6 +51,7 @@ type app struct {
 	err    *screen
 	global globalFlags
 	prices messages.Prices // the person's own; nil until loadConfig
+	tty    *tui.Terminal   // while a run has the terminal; nil elsewhere
 	hungUp chan struct{}   // closed when the terminal that input comes from is gone
 }
 

@@ -118,10 +118,12 @@ func (a *app) runGo(o goOptions, ask string) error {
 	if ask = strings.TrimSpace(ask); ask == "/new" { // as it is typed at the prompt
 		o.fresh, ask = true, ""
 	}
-	g := &goRun{
-		app: a, goOptions: o, ask: ask, place: where,
-		cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry, input: a.newInput(),
+	g := &goRun{app: a, goOptions: o, ask: ask, place: where, cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry}
+	if err := a.openTerminal(redactor); err != nil {
+		return err
 	}
+	defer a.closeTerminal()
+	g.input = a.newInput()
 	return a.supervise(g.run)
 }
 
@@ -140,6 +142,7 @@ type goRun struct {
 	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
 	note     agent.Note        // the same, as it stands there
 	print    *printer
+	windows  flower.Windows // known once there is a rig
 }
 
 func (g *goRun) run(ctx context.Context, w *watch) (err error) {
@@ -154,6 +157,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	g.print = newPrinter(g.Printer, printOptions{
 		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
 		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
+		fold: g.tty != nil && !g.global.verbose, styles: g.styled(),
 		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
 	})
 	began := g.Now()
@@ -167,7 +171,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 			return err
 		}
 	}
-	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(w))
+	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(ctx, w))
 	if err != nil {
 		return err
 	}
@@ -175,6 +179,8 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	if done, err := g.begin(ctx, r, wake, waking); done || err != nil {
 		return err
 	}
+	g.windows = r.windows
+	defer g.attend(r)()
 	w.running(r.rt)
 	outcome, err := g.work(ctx, r)
 	g.close(outcome, err, g.Now().Sub(began))
@@ -221,12 +227,13 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 	return false, err
 }
 
-func (g *goRun) rigOptions(w *watch) rigOptions {
+func (g *goRun) rigOptions(ctx context.Context, w *watch) rigOptions {
 	opts := rigOptions{
 		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, print: g.print, budget: g.budget,
 		retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
+			g.follow(ctx, ev)
 			if _, asked := ev.(flower.Asked); asked {
 				g.input.questionAsked()
 			}

@@ -12,6 +12,7 @@ import (
 
 	"flower"
 	"flower/internal/text"
+	"flower/internal/tui"
 )
 
 // input is the person's side of a run: lines come in from one stream and go to whoever waits for one.
@@ -21,7 +22,9 @@ import (
 type input struct {
 	app      *app
 	terminal bool
-	lines    <-chan inputLine
+	lines    <-chan tui.Line
+	// side takes a question beside the work; nil: there are none, and "?" begins a remark like any other.
+	side func(ctx context.Context, question string)
 
 	mu      sync.Mutex
 	capture chan string // takes the next line, if somebody asked for it
@@ -30,15 +33,13 @@ type input struct {
 	asked chan struct{} // wakes serve up when a question comes
 }
 
-type inputLine struct {
-	text    string
-	tooLong bool
-}
-
-// newInput begins to read. The goroutine that reads hangs in the system until a line or the end comes: it is left
+// newInput begins to read, or takes what the terminal reads. The goroutine that reads hangs in the system until a line or the end comes: it is left
 // behind when the program ends, nothing waits for it.
 func (a *app) newInput() *input {
-	lines := make(chan inputLine)
+	if a.tty != nil {
+		return &input{app: a, terminal: true, lines: a.tty.Lines(), asked: make(chan struct{}, 1)}
+	}
+	lines := make(chan tui.Line)
 	in := &input{app: a, terminal: isTerminal(a.stdio.In), lines: lines, asked: make(chan struct{}, 1)}
 	if a.stdio.In == nil {
 		close(lines)
@@ -59,67 +60,86 @@ func (a *app) newInput() *input {
 }
 
 // readLines sends line after line until the end. An error is an end: a terminal that was closed gives EIO.
-func readLines(r io.Reader, lines chan<- inputLine) {
+func readLines(r io.Reader, lines chan<- tui.Line) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in)
-		if err != nil && line.text == "" && !line.tooLong {
+		if err != nil && line == "" {
 			return
 		}
-		lines <- line
+		lines <- tui.Line{Text: line}
 		if err != nil {
 			return
 		}
 	}
 }
 
-// readLine reads up to a line feed; of a line that is too long the rest is thrown away.
-func readLine(in *bufio.Reader) (inputLine, error) {
-	var line inputLine
+// readLine reads up to a line feed; of a line that is too long only so much is kept that it shows.
+func readLine(in *bufio.Reader) (string, error) {
+	line := ""
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line.text)+len(part) > maxRequest+len("\r\n") {
-			line.tooLong = true
-		} else if !line.tooLong {
-			line.text += string(part)
+		if len(line) <= maxRequest+len("\r\n") {
+			line += string(part)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			line.text = strings.TrimSuffix(strings.TrimSuffix(line.text, "\n"), "\r")
-			return line, err
+			return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), err
 		}
 	}
 }
 
 // next waits for a line. It returns false at the end, and the error of ctx or of a line that cannot be used.
 func (in *input) next(ctx context.Context) (string, bool, error) {
-	select {
-	case <-ctx.Done():
-		return "", false, context.Cause(ctx)
-	case line, ok := <-in.lines:
-		if line.tooLong {
-			line.text = strings.Repeat("x", maxRequest+1)
+	for {
+		select {
+		case <-ctx.Done():
+			return "", false, context.Cause(ctx)
+		case line, ok := <-in.lines:
+			err := in.app.checkRequest(line.Text)
+			switch {
+			case err == nil:
+				return strings.TrimSpace(line.Text), ok && !line.End, nil
+			case in.app.tty == nil:
+				return "", false, err
+			}
+			in.app.tty.PutBack(line.Text, err.Error())
 		}
-		if err := in.app.checkRequest(line.text); err != nil {
-			return "", false, err
-		}
-		return strings.TrimSpace(line.text), ok, nil
 	}
 }
 
 // prompt asks for a line on a terminal; elsewhere it only reads.
 func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
-	if in.terminal {
-		in.app.out.Line(in.app.Say(id))
-		in.app.out.Text("> ")
+	for {
+		if in.terminal {
+			in.show(in.app.Say(id))
+		}
+		said, ok, err := in.next(ctx)
+		if err != nil || !in.terminal {
+			return said, ok, err
+		}
+		if in.app.tty != nil && said != "" {
+			in.app.out.Line("> " + strings.ReplaceAll(said, "\n", "\n  "))
+		}
+		if !ok || !in.command(ctx, said) {
+			return said, ok, nil
+		}
 	}
-	return in.next(ctx)
+}
+
+// show writes what is asked; the line to type on follows.
+func (in *input) show(prompt string) {
+	if in.app.tty != nil {
+		in.app.out.Text(strings.Join(text.Wrap(prompt, in.app.lineWidth(in.app.stdio.Out)), "\n") + "\n")
+		return
+	}
+	in.app.out.Text(prompt + "\n> ")
 }
 
 // serve hands lines over until ctx is done or the input ends; whoever starts it waits for it. patient says that
 // questions wait for an answer.
 func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
 	for first := true; ; first = false {
-		var line inputLine
+		var line tui.Line
 		var ok bool
 		select {
 		case <-ctx.Done():
@@ -130,13 +150,15 @@ func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
 			in.end(human, patient && (first || in.terminal))
 			return
 		}
-		said := strings.ToValidUTF8(line.text, "\uFFFD")
+		line.Text = strings.ToValidUTF8(line.Text, "\uFFFD")
 		switch {
-		case line.tooLong:
-			in.app.err.Line("! " + in.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
+		case line.End:
+			in.end(human, patient)
+		case len(line.Text) > maxRequest:
+			in.refuse(line.Text, in.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
 		case in.terminal:
-			in.fromTerminal(ctx, human, said)
-		case !in.fromPipe(ctx, human, said):
+			in.fromTerminal(ctx, human, line)
+		case !in.fromPipe(ctx, human, line.Text):
 			return
 		}
 	}
@@ -158,20 +180,44 @@ func (in *input) end(human *flower.Human, warn bool) {
 	}
 }
 
-func (in *input) fromTerminal(ctx context.Context, human *flower.Human, said string) {
+// refuse gives a line back with the reason why it was not taken.
+func (in *input) refuse(said, why string) {
+	if in.app.tty != nil {
+		in.app.tty.PutBack(said, why)
+	}
+	in.app.err.Line("! " + why)
+}
+
+func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui.Line) {
 	in.mu.Lock()
 	capture := in.capture
 	in.capture = nil
 	in.mu.Unlock()
 	if capture != nil {
-		capture <- said // buffered
+		capture <- line.Text // buffered
 		return
 	}
-	if q, waits := human.Pending(); waits && human.Answer(q.ID, said) {
+	said := line.Text
+	switch q, waits := human.Pending(); {
+	case in.command(ctx, said):
+		return
+	case strings.TrimSpace(said) == "/new":
+		in.app.err.Line("! " + in.app.Say("prompt.new.running"))
+		return
+	case in.app.tty != nil && line.Question != "":
+		// It answers the question it was typed for, and no other.
+		if !human.Answer(line.Question, said) && strings.TrimSpace(said) != "" {
+			in.refuse(said, in.app.Say("answer.late"))
+		}
+		return
+	case in.side != nil && strings.HasPrefix(said, "?"), in.side != nil && strings.HasPrefix(said, "？"):
+		in.side(ctx, strings.TrimLeft(said, "?？ "))
+		return
+	case in.app.tty == nil && waits && human.Answer(q.ID, said):
 		return
 	}
 	if err := human.Say(ctx, said); err != nil && ctx.Err() == nil {
-		in.app.err.Line("! " + in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": oneLine(err.Error())}))
+		in.refuse(said, in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": oneLine(err.Error())}))
 	}
 }
 
@@ -208,7 +254,7 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	if ended {
 		return "", false
 	}
-	in.app.out.Text(prompt + "\n> ")
+	in.show(prompt)
 	select {
 	case said, ok := <-answer:
 		return said, ok

@@ -14,6 +14,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/text"
+	"flower/internal/tui"
 )
 
 // desk is a person's side of a run without a run.
@@ -169,27 +170,27 @@ func TestTerminalLines(t *testing.T) {
 }
 
 func TestLongLines(t *testing.T) {
-	lines := make(chan inputLine, 9)
+	lines := make(chan tui.Line, 9)
 	whole := strings.Repeat("x", maxRequest)
 	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines)
 	close(lines)
-	var got []inputLine
+	var got []tui.Line
 	for l := range lines {
 		got = append(got, l)
 	}
-	if len(got) != 4 || got[0].tooLong || got[0].text != whole || !got[1].tooLong || got[2].text != "short" || got[3].text != "last" {
+	if len(got) != 4 || got[0].Text != whole || len(got[1].Text) <= maxRequest || got[2].Text != "short" || got[3].Text != "last" {
 		t.Errorf("%d lines", len(got))
 	}
 }
 
 // An error is an end: a terminal that was closed must not be read for ever.
 func TestBrokenInput(t *testing.T) {
-	lines := make(chan inputLine, 9)
+	lines := make(chan tui.Line, 9)
 	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines)
 	close(lines)
 	var got []string
 	for l := range lines {
-		got = append(got, l.text)
+		got = append(got, l.Text)
 	}
 	if strings.Join(got, "|") != "one|tw" {
 		t.Errorf("got %q", got)

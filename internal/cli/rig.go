@@ -29,6 +29,8 @@ type rig struct {
 	room  *agent.Room
 	model *messages.Client
 	print *printer
+
+	windows flower.Windows
 }
 
 // rigOptions are what commands want of a rig.
@@ -101,9 +103,10 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	if err != nil {
 		return nil, err
 	}
+	r.windows = a.newWindows(cfg, r.model, opts.window)
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Room: r.room, Human: r.human,
-		Windows: a.newWindows(cfg, r.model, opts.window), NoHandoff: opts.noHandoff,
+		Windows: r.windows, NoHandoff: opts.noHandoff,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err

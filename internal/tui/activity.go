@@ -18,7 +18,8 @@ type activity struct {
 	stepName func(string) string // as people read it; nil is the name
 	window   int                 // tokens; 0 is unknown
 
-	busy     bool // an attempt runs
+	busy     bool      // an attempt runs
+	stopped  time.Time // since when it is interrupted; zero: it is not
 	step     string
 	index    int
 	total    int
@@ -83,12 +84,16 @@ func (a *activity) event(ev flower.Event, now time.Time) bool {
 		}
 		a.step = a.line(a.step)
 		a.context, a.turn = 0, 0
+	case flower.Interrupted:
+		a.stopped = now
 	case flower.AttemptStarted:
-		a.busy = true
+		a.busy, a.stopped = true, time.Time{}
 		a.main = thread{began: now, doing: thinking, since: now}
 	case flower.AttemptFinished:
 		a.busy = false
 		a.workers = nil
+	case flower.WindowNear:
+		a.window = ev.Window
 	case flower.RoomChanged:
 		a.full = time.Time{}
 		if ev.Full {
@@ -103,8 +108,10 @@ func (a *activity) event(ev flower.Event, now time.Time) bool {
 func (a *activity) agent(ev agent.Event, now time.Time) bool {
 	switch ev := ev.(type) {
 	case agent.Started:
+		a.stopped = time.Time{}
 		t := a.thread(ev.Path, ev.Agent, now)
 		t.title = a.line(ev.Title)
+		t.calls = nil // of an attempt that was interrupted
 		t.to(thinking, now)
 	case agent.Progress:
 		return a.progress(ev, now)

@@ -43,10 +43,10 @@ func (u *ui) press(name string) {
 		_, _ = io.WriteString(u.paint.out, clearScreen)
 		u.paint.forget()
 	case "ctrl+o":
-		if u.opts.Fold != nil {
+		if fold := u.attend.Fold; fold != nil {
 			u.unfolded = !u.unfolded
 			folded := !u.unfolded
-			u.later(func() { u.opts.Fold(folded) })
+			u.later(func() { fold(folded) })
 		}
 	case "tab":
 		u.turn()

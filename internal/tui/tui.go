@@ -43,17 +43,20 @@ type Options struct {
 	Clean func(string) string
 	// StepName is a step as people read it; nil is its name.
 	StepName func(string) string
-	// Window is the context window in tokens, for the share that is used; 0 is unknown.
-	Window int
-
 	// Patience is how long a question waits before the terminal rings; 0 is DefaultPatience, below 0 never.
 	Patience time.Duration
 	// Notify is written to ring; "" is BEL.
 	Notify string
 
-	// Fold is told when subagents are folded or unfolded; folded is the beginning. Nil: they cannot be.
+	Now func() time.Time // nil is time.Now
+}
+
+// Run is what a terminal asks of the run it shows. Both functions may be called at any time, and may be nil.
+type Run struct {
+	// Pending is the question that waits. It must not wait for the terminal.
+	Pending func() (flower.Question, bool)
+	// Fold is told that the person folds subagents or unfolds them; folded is the beginning.
 	Fold func(folded bool)
-	Now  func() time.Time // nil is time.Now
 }
 
 // Line is what the person has entered.
@@ -199,10 +202,11 @@ func (t *Terminal) Event(ev flower.Event) {
 	}
 }
 
-// Attend says who knows which question waits. nil is nobody.
-func (t *Terminal) Attend(pending func() (flower.Question, bool)) {
-	t.order(func(u *ui) { u.pending = pending })
-}
+// Attend says which run is shown from now on; the zero value is none.
+func (t *Terminal) Attend(run Run) { t.order(func(u *ui) { u.attend = run }) }
+
+// Window says how large the context window is, in tokens, for the share that is used; 0 is unknown.
+func (t *Terminal) Window(tokens int) { t.order(func(u *ui) { u.act.window = tokens }) }
 
 // PutBack gives a line back to the person because it could not be used, and says why. If something else is being typed
 // meanwhile, it is left to the history.

@@ -24,13 +24,13 @@ const maxPieces = 64
 
 // ui is the loop of a terminal: all that is shown and typed belongs to its goroutine.
 type ui struct {
-	opts    Options
-	dev     device
-	paint   painter
-	keys    decoder
-	edit    editor
-	act     activity
-	pending func() (flower.Question, bool)
+	opts   Options
+	dev    device
+	paint  painter
+	keys   decoder
+	edit   editor
+	act    activity
+	attend Run
 
 	input   <-chan []byte
 	output  <-chan string
@@ -78,7 +78,7 @@ func newUI(opts Options, dev device, out io.Writer) *ui {
 	u := &ui{opts: opts, dev: dev, kill: syscall.Kill}
 	u.later = func(f func()) { go f() }
 	u.paint = painter{out: out, reflows: reflows(opts.Getenv)}
-	u.act = activity{clean: opts.Clean, window: opts.Window, stepName: opts.StepName}
+	u.act = activity{clean: opts.Clean, stepName: opts.StepName}
 	return u
 }
 
@@ -248,8 +248,8 @@ func (u *ui) show() { u.due, u.now = true, true }
 func (u *ui) look() {
 	var q flower.Question
 	waits := false
-	if u.pending != nil {
-		q, waits = u.pending()
+	if u.attend.Pending != nil {
+		q, waits = u.attend.Pending()
 	}
 	switch {
 	case !waits && u.question.id != "":

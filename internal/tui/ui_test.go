@@ -111,7 +111,7 @@ func (d *desk) agent(ev agent.Event) { d.tell(flower.AgentEvent{Event: ev}) }
 // pends lets a question wait, or none.
 func (d *desk) pends(q *flower.Question) {
 	d.orders <- func(u *ui) {
-		u.pending = func() (flower.Question, bool) {
+		u.attend.Pending = func() (flower.Question, bool) {
 			if q == nil {
 				return flower.Question{}, false
 			}
@@ -358,7 +358,7 @@ func TestQuestion(t *testing.T) {
 		q := which
 		q.AskedAt = time.Now()
 		d.pends(&q)
-		d.shows(8, 1, "? a question waits for you 0s · 0 · $0.0000", "answer>")
+		d.shows(8, 1, "? waits for you 0s · 0 · $0.0000", "answer>")
 		d.types("2\r")
 		d.enters(Line{Text: "2", Question: "q1"})
 		d.types("\r") // it still waits: a bare Enter skips it
@@ -379,7 +379,7 @@ func TestQuestionComesWhileTyping(t *testing.T) {
 		d.types("use gre")
 		d.pends(&q)
 		d.types("en")
-		d.shows(17, 2, "? a question waits for you 0s · 0 · $0.0000", hint, "remark> use green")
+		d.shows(17, 2, "? waits for you 0s · 0 · $0.0000", hint, "remark> use green")
 		d.types("\r")
 		d.enters(Line{Text: "use green"})
 		d.types("1\r") // the line after it is an answer
@@ -390,7 +390,7 @@ func TestQuestionComesWhileTyping(t *testing.T) {
 		q2 := flower.Question{ID: "q2", Text: "And now?", AskedAt: time.Now()}
 		d.pends(&q2)
 		d.types("\t")
-		d.shows(9, 1, "? a question waits for you 0s · 0 · $0.0000", "answer> x")
+		d.shows(9, 1, "? waits for you 0s · 0 · $0.0000", "answer> x")
 		d.types("\t\t\r")
 		d.enters(Line{Text: "x", Question: "q2"})
 	})
@@ -402,7 +402,7 @@ func TestEnterInTheSameInstant(t *testing.T) {
 		q := which
 		q.AskedAt = time.Now()
 		block := make(chan struct{})
-		d.orders <- func(u *ui) { <-block; u.pending = func() (flower.Question, bool) { return q, true } }
+		d.orders <- func(u *ui) { <-block; u.attend.Pending = func() (flower.Question, bool) { return q, true } }
 		d.in <- []byte("yes\r")
 		d.in <- []byte("\r")
 		close(block)
@@ -436,7 +436,7 @@ func TestQuestionStaysInSight(t *testing.T) {
 			d.prints(fmt.Sprintf("line %d\n", i))
 		}
 		got := strings.Join(d.rows(), "\n")
-		if want := "line 8\n? Which of the two?\n?   1) old  2) 新店\n? a question waits"; !strings.Contains(got, want) {
+		if want := "line 8\n? Which of the two?\n?   1) old  2) 新店\n? waits for you"; !strings.Contains(got, want) {
 			t.Errorf("the question is not in sight:\n%s", got)
 		}
 	})
@@ -651,7 +651,8 @@ func TestStatus(t *testing.T) {
 	say := func(path string, tokens int, usd float64) agent.Answered {
 		return agent.Answered{Path: path, Turn: 5, CostUSD: usd, Message: transcript.Message{Usage: transcript.Usage{Input: tokens}}}
 	}
-	sit(t, 100, 12, Options{Window: 200_000}, func(d *desk) {
+	sit(t, 100, 12, Options{}, func(d *desk) {
+		d.orders <- func(u *ui) { u.act.window = 200_000 }
 		d.tell(flower.StepStarted{Name: "work", Index: 3, Total: 3})
 		d.tell(flower.AttemptStarted{})
 		d.agent(say("", 80_200, 1.23))
@@ -665,8 +666,8 @@ func TestStatus(t *testing.T) {
 		synctest.Wait()
 		got := strings.Join(d.rows(), "\n")
 		for _, want := range []string{
-			"w1| the payment page: waiting for the endpoint, attempt 2 failed 12s\n",
-			"w2| 目录: Bash go test ./... 12s\n",
+			"  w1 the payment page: waiting for the endpoint, attempt 2 failed 12s\n",
+			"  w2 目录: Bash go test ./... 12s\n",
 			" waiting for the workers 12s · work 3/3 · 80.2K 40% · $1.23 · 2 workers · turn 5\n>",
 		} {
 			if !strings.Contains(got, want) {

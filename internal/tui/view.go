@@ -15,6 +15,7 @@ const (
 	maxWorkerRows = 4
 	leastDetail   = 14 // cells for what is going on, before something less important is left out
 	leastWidth    = 20
+	roomy         = 12 // rows, from which the region is set off from the output
 )
 
 // view is everything the region shows. It is data: region draws it, and tests make it by hand.
@@ -74,6 +75,9 @@ func (v *view) region() region {
 		add(v.pin(width - 1)...)
 	}
 	add(v.crew(width-1, min(maxWorkerRows, height/4))...)
+	if len(above) > 0 && height >= roomy {
+		above = append([]string{""}, above...)
+	}
 	r.rows = append(above, r.rows...)
 	r.y += len(above)
 	return r
@@ -194,7 +198,7 @@ func (v *view) crew(width, most int) []string {
 		}
 		what, since := v.doing(t)
 		tail := " " + lapse(v.now.Sub(since))
-		head := t.name + "| "
+		head := "  " + t.name + " "
 		if t.title != "" && width >= 60 {
 			head += text.Truncate(t.title, width/3) + ": "
 		}
@@ -205,11 +209,14 @@ func (v *view) crew(width, most int) []string {
 
 // doing says what a conversation is at, and since when.
 func (v *view) doing(t *thread) (what string, since time.Time) {
-	var other *call
+	var other *call // than those that wait for somebody else
+	agents := 0
 	for i, c := range t.calls {
-		if c.name != tools.Agent && c.name != tools.Ask {
+		switch {
+		case c.name == tools.Agent:
+			agents++
+		case c.name != tools.Ask && other == nil:
 			other = &t.calls[i]
-			break
 		}
 	}
 	switch {
@@ -221,14 +228,22 @@ func (v *view) doing(t *thread) (what string, since time.Time) {
 			what = fmt.Sprintf("%s +%d", text.Truncate(what, 40), n-1)
 		}
 		return what, other.since
-	case len(t.calls) > 0:
+	case agents > 0:
 		return v.say.Say("tui.workers.wait"), t.calls[0].since
 	case t.doing == writing:
-		return v.say.Say("tui.writing", text.Data{"Size": text.Bytes(int64(t.bytes))}), t.since
+		return v.say.Say("tui.writing") + size(t.bytes), t.since
 	case t.doing == calling:
-		return v.say.Say("tui.calling", text.Data{"Tool": t.tool, "Size": text.Bytes(int64(t.bytes))}), t.since
+		return v.say.Say("tui.calling", text.Data{"Tool": t.tool}) + size(t.bytes), t.since
 	}
 	return v.say.Say("tui.thinking"), t.since
+}
+
+// size is how much of an answer has come, if it is worth a word.
+func size(n int) string {
+	if n < 1<<10 {
+		return ""
+	}
+	return ", " + text.Bytes(int64(n))
 }
 
 // spinner moves once a second, with the clock beside it.
@@ -246,6 +261,8 @@ func (v *view) status(width int) string {
 		what, since = v.say.Say("tui.question"), v.question.since
 	case !a.busy:
 		return ""
+	case !a.stopped.IsZero():
+		sign, what, since = "! ", v.say.Say("tui.stopped"), a.stopped
 	case !a.full.IsZero():
 		what, since = v.say.Say("tui.full"), a.full
 	default:
@@ -291,7 +308,7 @@ func (v *view) turnPart() string {
 
 func (v *view) contextPart() string {
 	a := v.activity
-	if a.window > 0 {
+	if a.window > 0 && a.context > 0 {
 		return fmt.Sprintf("%s %d%%", text.Tokens(a.context), (a.context*100+a.window/2)/a.window)
 	}
 	return text.Tokens(a.context)

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"flower"
+	"flower/agent"
+	"flower/internal/config"
+	"flower/internal/text"
+	"flower/internal/tui"
+)
+
+// envNotify says how the terminal tells that a question has waited for a while.
+const envNotify = "FLOWER_NOTIFY"
+
+// openTerminal takes the terminal over, where there is one that can do what is needed; closeTerminal gives it back.
+// Elsewhere lines are read and written as they come.
+func (a *app) openTerminal(redactor *config.Redactor) error {
+	in, _ := a.stdio.In.(*os.File)
+	out, _ := a.stdio.Out.(*os.File)
+	if !isTerminal(a.stdio.In) || !isTerminal(a.stdio.Out) || !tui.Usable(a.getenv) {
+		return nil
+	}
+	opts := tui.Options{
+		In: in, Out: out, Say: a.Printer, Getenv: a.getenv, Now: a.Now,
+		Clean:    func(s string) string { return redactor.Redact(text.Plain(s)) },
+		StepName: (&printer{Printer: a.Printer}).stepName,
+	}
+	switch how := a.getenv(envNotify); how {
+	case "", "bell":
+	case "osc9":
+		opts.Notify = "\x1b]9;flower: " + text.Plain(a.Say("tui.question")) + "\a"
+	case "off":
+		opts.Patience = -1
+	default:
+		return &usageError{fmt.Errorf("%s=%s: %s", envNotify, oneLine(how), a.Say("value.notify"))}
+	}
+	t, err := tui.Open(opts)
+	if err != nil {
+		return nil // another flower has it, or it is a terminal in name only: there is still the plain way
+	}
+	a.tty = t
+	a.out.onto(t)
+	if isTerminal(a.stdio.Err) {
+		a.err.onto(t)
+	}
+	return nil
+}
+
+// closeTerminal gives the terminal back and says what was entered too late for anybody to take it.
+func (a *app) closeTerminal() {
+	if a.tty == nil {
+		return
+	}
+	left := a.tty.Close()
+	a.tty = nil
+	a.out.onto(a.stdio.Out)
+	a.err.onto(a.stdio.Err)
+	for _, l := range left {
+		if said := oneLine(l.Text); said != "" {
+			a.err.Line("! " + a.Say("note.late", text.Data{"Text": said}))
+		}
+	}
+}
+
+// styled says whether marks are in colour.
+func (a *app) styled() bool { return a.tty != nil && a.getenv("NO_COLOR") == "" }
+
+// attend lets the terminal show a run, until leave is called.
+func (g *goRun) attend(r *rig) (leave func()) {
+	if g.tty == nil {
+		return func() {}
+	}
+	g.tty.Attend(tui.Run{Pending: r.human.Pending, Fold: g.print.Fold})
+	return func() { g.tty.Attend(tui.Run{}) }
+}
+
+// follow lets the terminal show what goes on. The window is known when the first answer has come.
+func (g *goRun) follow(ctx context.Context, ev flower.Event) {
+	if g.tty == nil {
+		return
+	}
+	g.tty.Event(ev)
+	inside, ok := ev.(flower.AgentEvent)
+	if !ok {
+		return
+	}
+	if answered, ok := inside.Event.(agent.Answered); ok && answered.Path == "" && g.windows != nil {
+		tokens, _ := g.windows.Window(ctx, "")
+		g.tty.Window(tokens)
+	}
+}
+
+// command does what a line says that is no remark and no answer; false if it is one.
+func (in *input) command(ctx context.Context, said string) bool {
+	a := in.app
+	switch strings.TrimSpace(said) {
+	case "/help":
+		id := "prompt.help"
+		if a.tty == nil {
+			id = "prompt.help.plain"
+		}
+		for line := range strings.SplitSeq(a.Say(id), "\n") {
+			a.out.Line(". " + line)
+		}
+	case "/status":
+		if err := a.runStatus(ctx, false); err != nil {
+			a.err.Line("! " + oneLine(err.Error()))
+		}
+	default:
+		return false
+	}
+	return true
+}
