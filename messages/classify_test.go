@@ -179,6 +179,29 @@ func FuzzClassify(f *testing.F) {
 	})
 }
 
+func FuzzRetryAfter(f *testing.F) {
+	for _, row := range table(f, "retryafter.tsv", 4) {
+		now, err := time.Parse(time.RFC3339, row[1])
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(row[0], now.Unix())
+	}
+	f.Fuzz(func(t *testing.T, value string, unix int64) {
+		now := time.Unix(unix%(1<<40), 0)
+		d, ok := RetryAfter(value, now)
+		if d < 0 || !ok && d != 0 {
+			t.Fatalf("RetryAfter(%q) = %v, %v", value, d, ok)
+		}
+		if again, same := RetryAfter(" "+value+"\t", now); again != d || same != ok {
+			t.Fatalf("blanks around %q change %v to %v", value, d, again)
+		}
+		if n, err := strconv.ParseUint(value, 10, 31); err == nil && (!ok || d != time.Duration(n)*time.Second) {
+			t.Fatalf("RetryAfter(%q) = %v, %v", value, d, ok)
+		}
+	})
+}
+
 func BenchmarkClassify(b *testing.B) {
 	rows := table(b, "classify.tsv", 5)
 	for i := 0; b.Loop(); i++ {
