@@ -79,7 +79,7 @@ func (r *reader) entry(line []byte) (Entry, error) {
 }
 
 func (r *reader) members(e *Entry) error {
-	*r = reader{text: e.raw, names: r.names, blocks: r.blocks[:0]}
+	*r = reader{text: e.raw, valid: true, names: r.names, blocks: r.blocks[:0]}
 	for more := r.enter('{'); more; more = r.another('{') {
 		key := r.key()
 		if ok := r.entryMember(e, key); !ok {

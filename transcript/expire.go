@@ -61,9 +61,17 @@ func (p *piece) short() bool {
 	return !isNote(text) && !longer(text, expireMax)
 }
 
-// longer says whether the text has more than n characters. It need not count those of a text that is long.
+// longer says whether the text has more than n characters. It counts no more of them than it has to.
 func longer(text string, n int) bool {
-	return len(text) > n && (len(text) > n*utf8.UTFMax || utf8.RuneCountInString(text) > n)
+	if len(text) > n*utf8.UTFMax {
+		return true
+	}
+	for i := 0; n >= 0 && len(text)-i > n; i++ {
+		if utf8.RuneStart(text[i]) {
+			n--
+		}
+	}
+	return n < 0
 }
 
 // editable results are those that no later stage decides on: not protected, not denied, not interrupted.

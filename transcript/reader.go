@@ -36,6 +36,7 @@ type reader struct {
 	names map[string]string // texts that come again and again, each kept once
 
 	blocks []Block // of the lists that are not read to their ends yet
+	valid  bool    // the text is known to be valid UTF-8
 	inside bool    // of a result: see block
 	halves bool    // an escape of half a character was read
 }
@@ -129,7 +130,7 @@ func (r *reader) key() []byte {
 	r.at++
 	r.peek()
 	if decoded < len(body) {
-		return []byte(unquote(body, decoded))
+		return []byte(r.unquote(body, decoded))
 	}
 	return body
 }
@@ -137,14 +138,14 @@ func (r *reader) key() []byte {
 // string reads a string; ok is false for a value of another type, which is skipped. null is an empty string.
 func (r *reader) string() (s string, ok bool) {
 	body, decoded, ok := r.stringBody()
-	return unquote(body, decoded), ok
+	return r.unquote(body, decoded), ok
 }
 
 // name is string for texts that come again and again.
 func (r *reader) name() (s string, ok bool) {
 	body, decoded, ok := r.stringBody()
-	if decoded != len(body) || len(body) > maxName || !utf8.Valid(body) {
-		return unquote(body, decoded), ok
+	if decoded != len(body) || len(body) > maxName || !r.valid {
+		return r.unquote(body, decoded), ok
 	}
 	if s, known := r.names[string(body)]; known {
 		return s, ok
@@ -337,7 +338,7 @@ func escape(text []byte) (c rune, n int) {
 }
 
 // unquote decodes what stood between the quotes of a string, of which the decoded length is known.
-func unquote(body []byte, decoded int) string {
+func (r *reader) unquote(body []byte, decoded int) string {
 	var s string
 	if decoded == len(body) {
 		s = string(body)
@@ -357,7 +358,7 @@ func unquote(body []byte, decoded int) string {
 		out.Write(body)
 		s = out.String()
 	}
-	if !utf8.ValidString(s) {
+	if !r.valid && !utf8.ValidString(s) {
 		return strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return s

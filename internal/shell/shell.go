@@ -32,6 +32,7 @@ package shell
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -59,6 +60,9 @@ func Explain(command string) (ok bool, why string) {
 	return true, ""
 }
 
+// parsers are kept because a history may hold thousands of lines, and a new parser costs more than reading one.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
 // judge parses and judges command. It returns the tree of an accepted line, or the
 // reason for the refusal.
 func judge(command string) (file *syntax.File, reason string) {
@@ -70,7 +74,9 @@ func judge(command string) (file *syntax.File, reason string) {
 	if reason := scanSource(command); reason != "" {
 		return nil, reason
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	parser := parsers.Get().(*syntax.Parser)
+	file, err := parser.Parse(strings.NewReader(command), "")
+	parsers.Put(parser) // not reached after a panic, which may leave it in any state
 	if err != nil {
 		return nil, "the line is not valid bash"
 	}
