@@ -52,6 +52,10 @@ func (p *piece) heal() {
 		case !isObject(p.Input):
 			p.replace(ToolUse(p.ID, p.Name, nil))
 		}
+	case TypeImage, TypeDocument:
+		if !user {
+			p.discard()
+		}
 	case TypeToolResult:
 		if !p.mate.live() {
 			p.remove()
@@ -61,14 +65,24 @@ func (p *piece) heal() {
 	}
 }
 
-// healContent takes blank texts out of the list that a result holds; a result that is a blank string may stay.
+// healContent takes out of the list that a result holds what may not stand there; a result that is an empty string may
+// stay.
 func (p *piece) healContent() {
-	empty := func(b Block) bool { return b.Type == TypeText && blank(b.Text) && b.raw != nil || b.Type == "" }
-	if slices.ContainsFunc(p.Content, empty) {
-		content := slices.DeleteFunc(slices.Clone(p.Content), empty)
-		b := ToolResult(p.ToolUseID, p.IsError, content...)
+	if slices.ContainsFunc(p.Content, p.refusesInside) {
+		b := ToolResult(p.ToolUseID, p.IsError, slices.DeleteFunc(slices.Clone(p.Content), p.refusesInside)...)
 		p.Block, p.differ = &b, true
 	}
+}
+
+// refusesInside says whether the API refuses a result for a block in it.
+func (b *Block) refusesInside(c Block) bool {
+	switch c.Type {
+	case TypeText:
+		return blank(c.Text) && (c.raw != nil || len(b.Content) > 1) // otherwise it is written as a string
+	case "", TypeThinking, TypeRedactedThinking, TypeToolUse, TypeToolResult:
+		return true
+	}
+	return false
 }
 
 func isObject(input json.RawMessage) bool {
@@ -156,11 +170,9 @@ func (h *history) openUnit() int {
 // insertResult makes the entry that answers a call. Its uuid comes from the call, so that it is the same every time.
 func insertResult(call *piece) *node {
 	e := call.node.entry
-	sum := sha256.Sum256([]byte(e.UUID + "\x00" + call.ID))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, made by a rule of one's own
 	m := Message{Role: RoleUser, Content: []Block{UnknownOutcome(call.ID)}}
 	n := newNode(&Entry{
-		Type: RoleUser, UUID: fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]),
+		Type: RoleUser, UUID: derivedUUID(e.UUID, call.ID),
 		ParentUUID: e.UUID, SessionID: e.SessionID, AgentID: e.AgentID, IsSidechain: e.IsSidechain,
 		Timestamp: e.Timestamp, CWD: e.CWD, GitBranch: e.GitBranch, Version: e.Version, UserType: "external", Message: &m,
 	}, RoleUser)
@@ -168,4 +180,11 @@ func insertResult(call *piece) *node {
 	n.pieces[0].edit = true
 	n.pieces[0].mate, call.mate = call, n.pieces[0]
 	return n
+}
+
+// derivedUUID is an id that comes from an entry and a call in it.
+func derivedUUID(entry, call string) string {
+	sum := sha256.Sum256([]byte(entry + "\x00" + call))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8, made by a rule of one's own
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

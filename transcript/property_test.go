@@ -256,35 +256,47 @@ func TestHealthyHistoryStays(t *testing.T) {
 	})
 }
 
-func TestDamagedHistoryIsHealed(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := script{T: t}
-		s.write(false)
-		list := s.entries
-		for range rapid.IntRange(0, 4).Draw(t, "harms") {
-			list = harm(t, list)
-		}
-		want := mustEncode(list)
-		opts := Options{Trim: rapid.Bool().Draw(t, "trim"), KeepOpenCalls: rapid.Bool().Draw(t, "keep open")}
-		if rapid.Bool().Draw(t, "shrink") {
-			opts.MaxText, opts.MaxResult, opts.MaxRequest, opts.NoSpill = 10_000, 10_000, 50_000, rapid.Bool().Draw(t, "no files")
-		}
-		got := Prepare(list, opts)
-		if string(mustEncode(list)) != string(want) {
-			t.Fatal("Prepare has changed its input")
-		}
-		sendableNow(t, got)
-		sameAgain(t, got, opts)
-		if t.Failed() {
-			for _, e := range list {
-				t.Log(sketch(e))
-			}
-			for _, e := range got.Entries {
-				t.Log("out", sketch(e))
-			}
-		}
-	})
+// damaged is a history with some damage.
+func damaged(t *rapid.T) []Entry {
+	s := script{T: t}
+	s.write(false)
+	list := s.entries
+	for range rapid.IntRange(0, 4).Draw(t, "harms") {
+		list = harm(t, list)
+	}
+	return list
 }
+
+func drawOptions(t *rapid.T) Options {
+	opts := Options{Trim: rapid.Bool().Draw(t, "trim"), KeepOpenCalls: rapid.Bool().Draw(t, "keep open")}
+	if rapid.Bool().Draw(t, "shrink") {
+		opts.MaxText, opts.MaxRequest, opts.NoSpill = 10_000, 50_000, rapid.Bool().Draw(t, "no files")
+	}
+	return opts
+}
+
+func damagedIsHealed(t *rapid.T) {
+	list, opts := damaged(t), drawOptions(t)
+	want := mustEncode(list)
+	got := Prepare(list, opts)
+	if string(mustEncode(list)) != string(want) {
+		t.Fatal("Prepare has changed its input")
+	}
+	sendableNow(t, got)
+	sameAgain(t, got, opts)
+	if t.Failed() {
+		for _, e := range list {
+			t.Log(sketch(e))
+		}
+		for _, e := range got.Entries {
+			t.Log("out", sketch(e))
+		}
+	}
+}
+
+func TestDamagedHistoryIsHealed(t *testing.T) { rapid.Check(t, damagedIsHealed) }
+
+func FuzzDamagedHistory(f *testing.F) { f.Fuzz(rapid.MakeFuzz(damagedIsHealed)) }
 
 // sketch is an entry in one short line.
 func sketch(e Entry) string {

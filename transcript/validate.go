@@ -3,19 +3,20 @@ package transcript
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
 // Validate says whether the Messages API accepts the list as the messages of a request: the first one the user's, roles
 // alternate, no message empty, every call answered in the very next message, results first and in the order of the
-// calls, no result without its call, no id twice, no blank text, no thinking at the end of an answer, names
-// and ids of the letters that are allowed, valid UTF-8. The error names the first place that breaks a rule, counted from 0.
+// calls, no result without its call, no id of a call twice, no blank text, no thinking at the end of an answer, names and
+// ids of the letters that are allowed, valid UTF-8. The error names the first place that breaks a rule, counted from 0.
 func Validate(messages []Message) error {
 	if len(messages) == 0 {
 		return errors.New("check messages: there is none")
 	}
-	var calls []Block // of the message before
-	seen := make(map[string]bool) // ids of calls
+	var calls []Block         // of the message before
+	seen := map[string]bool{} // ids of calls
 	for i, m := range messages {
 		want := RoleUser
 		if i%2 == 1 {
@@ -86,11 +87,10 @@ func validateBlock(role string, b Block) error {
 		return errors.New("a tool_use block needs an id, a name and an object as input")
 	case b.Type == TypeToolUse && (PlainID(b.ID) != b.ID || PlainName(b.Name) != b.Name):
 		return fmt.Errorf("tool_use %q of %q: only letters, digits, _ and - are allowed, at most %d in a name", b.ID, b.Name, longestName)
-	}
-	for _, c := range b.Content {
-		if c.Type == "" || c.Type == TypeText && blank(c.Text) && c.raw != nil {
-			return fmt.Errorf("tool_result of %q holds an empty block", b.ToolUseID)
-		}
+	case (b.Type == TypeImage || b.Type == TypeDocument) && role != RoleUser:
+		return fmt.Errorf("a %s block in a message of the assistant", b.Type)
+	case slices.ContainsFunc(b.Content, b.refusesInside):
+		return fmt.Errorf("tool_result of %q holds an empty block, or one that may not stand there", b.ToolUseID)
 	}
 	if !validUnicode(b) {
 		return errors.New("a string is not valid UTF-8")
