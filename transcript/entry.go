@@ -228,14 +228,16 @@ func (e Entry) WithParent(uuid string) Entry {
 
 // WithMessage returns the entry with another message. Of an entry that was read only what differs is written anew: the
 // content, and those of the message's other known keys that have another value; all other bytes stay.
-func (e Entry) WithMessage(m Message) Entry {
+func (e Entry) WithMessage(m Message) Entry { return e.withMessage(&m) }
+
+func (e Entry) withMessage(m *Message) Entry {
 	old := e.Message
-	e.Message = &m
+	e.Message = m
 	return e.edited(func(raw json.RawMessage) json.RawMessage {
 		list, _ := members(raw)
 		for _, k := range slices.Backward(list) {
 			if k.key == "message" && old != nil {
-				return splice(raw, k.value, k.to, m.over(*old, raw[k.value:k.to]))
+				return splice(raw, k.value, k.to, m.over(old, raw[k.value:k.to]))
 			}
 		}
 		return setMember(raw, "message", mustEncode(m))
@@ -243,7 +245,7 @@ func (e Entry) WithMessage(m Message) Entry {
 }
 
 // over writes the message over the JSON of another one.
-func (m Message) over(old Message, raw json.RawMessage) json.RawMessage {
+func (m *Message) over(old *Message, raw json.RawMessage) json.RawMessage {
 	raw = setMember(raw, "content", encodeBlocks(m.Content))
 	set := func(key string, changed bool, value any) {
 		if changed {

@@ -76,5 +76,5 @@ func longer(text string, n int) bool {
 
 // editable results are those that no later stage decides on: not protected, not denied, not interrupted.
 func (p *piece) editable() bool {
-	return !p.node.protected() && !p.interrupted() && !slices.Contains(p.node.denied(), p)
+	return !p.node.protected() && !p.interrupted() && !p.denied
 }

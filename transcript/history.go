@@ -99,6 +99,7 @@ type piece struct {
 	*Block // not to be changed
 	node   *node
 	mate   *piece // of a call its result, of a result its call
+	denied bool   // of a result: see markDenied
 	gone   bool
 	edit   bool // is not, or not where it is, what was sent before: thinking behind it does not hold any more
 	differ bool // is not what is stored
@@ -193,6 +194,7 @@ func newNode(e *Entry, role string) *node {
 		pieces[i] = piece{Block: &e.Message.Content[i], node: n}
 		n.pieces[i] = &pieces[i]
 	}
+	n.markDenied()
 	return n
 }
 

@@ -29,7 +29,7 @@ func (h *history) prune() {
 	for _, r := range h.results {
 		switch {
 		case r.node.protected():
-		case slices.Contains(r.node.denied(), r):
+		case r.denied:
 			denied = append(denied, r)
 		case r.interrupted():
 			r.replace(ToolResult(r.ToolUseID, false, Text(interruptedNote)))
@@ -43,24 +43,15 @@ func (h *history) prune() {
 	}
 }
 
-// denied returns the results of the entry that say a guard refused the call: the errors in it, or all if there is none.
-func (n *node) denied() []*piece {
+// markDenied finds the results of the entry that say a guard refused the call: the errors in it, or all if there is none.
+func (n *node) markDenied() {
 	if n.entry.ToolDenialKind != DeniedByRule {
-		return nil
+		return
 	}
-	var all, failed []*piece
+	failed := slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.Type == TypeToolResult && p.IsError })
 	for _, p := range n.pieces {
-		if p.Type == TypeToolResult {
-			all = append(all, p)
-			if p.IsError {
-				failed = append(failed, p)
-			}
-		}
+		p.denied = p.Type == TypeToolResult && (p.IsError || !failed)
 	}
-	if len(failed) > 0 {
-		return failed
-	}
-	return all
 }
 
 // interrupted says whether the result is what is left of a call that a person has stopped.

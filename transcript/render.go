@@ -49,17 +49,18 @@ func (n *node) render() Entry {
 		return *n.entry
 	}
 	m := *n.entry.Message
-	m.Content = nil
+	m.Content = make([]Block, 0, len(n.pieces))
 	for _, p := range n.pieces {
 		if !p.gone {
 			m.Content = append(m.Content, *p.Block)
 		}
 	}
-	e := n.entry.WithMessage(m)
+	e := n.entry.withMessage(&m)
 	if slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.differ && p.Type == TypeToolResult }) {
 		e = e.withoutMember("toolUseResult") // a second copy of a result
 	}
-	if d := n.denied(); len(d) > 0 && !slices.ContainsFunc(d, (*piece).live) {
+	denied := func(p *piece) bool { return p.denied }
+	if slices.ContainsFunc(n.pieces, denied) && !slices.ContainsFunc(n.pieces, func(p *piece) bool { return p.denied && p.live() }) {
 		e = e.withoutMember("toolDenialKind") // what is left in the entry was not denied
 		e.ToolDenialKind = ""
 	}
