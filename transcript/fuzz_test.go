@@ -3,9 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
 )
 
@@ -59,49 +57,4 @@ func FuzzSetMember(f *testing.F) {
 			t.Fatalf("%s: %v", deleteMember(set, "k"), err)
 		}
 	})
-}
-
-// longHistory is 20,000 entries of about 2 KB.
-func longHistory(b *testing.B) []json.RawMessage {
-	b.Helper()
-	var lines []json.RawMessage
-	parent := ""
-	add := func(m Message) {
-		e := Entry{Type: m.Role, UUID: fmt.Sprintf("%036d", len(lines)), ParentUUID: parent, SessionID: "s", CWD: "/home/ada/shop", Message: &m}
-		parent = e.UUID
-		lines = append(lines, mustEncode(e))
-	}
-	text := strings.Repeat("a line of output, as tools write it\n", 60)
-	add(Message{Role: RoleUser, Content: []Block{Text("go")}})
-	for i := 0; len(lines) < 20_000; i++ {
-		id, command := fmt.Sprint("toolu_", i), []string{"ls -la", "make all"}[i%2]
-		add(Message{Role: RoleAssistant, ID: fmt.Sprint("msg_", i), Content: []Block{
-			Thinking(text[:1500], fmt.Sprint("sig", i)), ToolUse(id, "Bash", mustEncode(map[string]string{"command": command}))}})
-		add(Message{Role: RoleUser, Content: []Block{ToolResult(id, false, Text(fmt.Sprint(i, text)))}})
-	}
-	return lines
-}
-
-func BenchmarkParseHistory(b *testing.B) {
-	lines := longHistory(b)
-	size := 0
-	for _, l := range lines {
-		size += len(l)
-	}
-	b.SetBytes(int64(size))
-	for b.Loop() {
-		if _, damaged := ParseHistory(lines); damaged > 0 {
-			b.Fatal(damaged)
-		}
-	}
-}
-
-func BenchmarkPrepare(b *testing.B) {
-	entries, _ := ParseHistory(longHistory(b))
-	b.ReportAllocs()
-	for b.Loop() {
-		if p := Prepare(entries, Options{Trim: true}); p.Report.Trimmed == 0 {
-			b.Fatal("nothing trimmed")
-		}
-	}
 }

@@ -69,9 +69,9 @@ type Report struct {
 //
 // First the conversation is read out of the graph that the entries form. Then, in this order: expire (results of
 // commands whose output is stale by now), trim (big results, if asked for), prune (errors of the API, older denials,
-// interruptions), shrink (what is too large to be sent), relink (what hung on a dropped entry) and heal (what the API
-// would refuse). Thinking stays byte for byte up to the first change of something that was sent before, and goes behind
-// it, and where an entry made by ThinkingDropped says that it was refused.
+// interruptions), shrink (what is too large to be sent), heal (what the API would refuse) and relink (what hung on a
+// dropped entry; last, because heal can empty one). Thinking stays byte for byte up to the first change of something that
+// was sent before, and goes behind it, and where an entry made by ThinkingDropped says that it was refused.
 func Prepare(entries []Entry, opts Options) Prepared {
 	h := newHistory(entries, opts)
 	h.expire()
