@@ -2,10 +2,7 @@ package flower
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -134,31 +131,6 @@ func (rt *Runtime) retire(name string) error {
 	return err
 }
 
-// archive moves files together into a new directory of the archive and returns its path, "" if there was nothing to
-// move.
-func (rt *Runtime) archive(paths ...string) (string, error) {
-	var moves []disk.Move
-	for _, path := range paths {
-		if disk.Exists(path) {
-			moves = append(moves, disk.Move{From: path})
-		}
-	}
-	if len(moves) == 0 {
-		return "", nil
-	}
-	dir, err := rt.bench.ArchiveDir(rt.opts.Now())
-	if err != nil {
-		return "", err
-	}
-	for i, m := range moves {
-		moves[i].To = filepath.Join(dir, filepath.Base(m.From))
-	}
-	if err := disk.MoveAll(moves); err != nil {
-		return "", errors.Join(err, os.Remove(dir))
-	}
-	return dir, nil
-}
-
 // inbox hands the remarks of a workspace to the agent that works, whether or not a person is there now. It implements
 // agent.Inbox.
 type inbox struct {
@@ -187,26 +159,6 @@ func (b inbox) Delivered(ctx context.Context, notes []agent.Note) error {
 func (rt *Runtime) hasRemarks() bool {
 	notes, err := rt.opts.Store.PendingNotes(context.Background(), ProjectKey(rt.workspace))
 	return err == nil && len(notes) > 0
-}
-
-// Archive puts the history of a workspace aside so that the next run starts something new: lineage, brief and goal move
-// together into .flower/notes/archive/<time>/, or none of them does. Remarks nobody has read go with them. The store
-// keeps its sessions. It returns the archive's directory, "" if there was nothing to move.
-func (rt *Runtime) Archive(ctx context.Context) (string, error) {
-	lineage := filepath.Join(rt.opts.RunDir, lineageFile)
-	dir, err := rt.archive(lineage, rt.bench.NotePath(workbench.Brief), rt.bench.NotePath(workbench.Goal))
-	if err != nil {
-		return "", fmt.Errorf("archive: %w", err)
-	}
-	project := ProjectKey(rt.workspace)
-	notes, err := rt.opts.Store.PendingNotes(ctx, project)
-	if err != nil {
-		return dir, fmt.Errorf("read inbox: %w", err)
-	}
-	if err := rt.opts.Store.MarkDelivered(ctx, project, noteIDs(notes)); err != nil {
-		return dir, fmt.Errorf("empty inbox: %w", err)
-	}
-	return dir, nil
 }
 
 func noteIDs(notes []agent.Note) []string {

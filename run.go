@@ -84,6 +84,9 @@ func (r *runner) remember(ctx context.Context) (misfit []refusal, err error) {
 	if r.workflow.Fresh {
 		return nil, nil
 	}
+	if err := r.rt.finishArchive(ctx); err != nil {
+		return nil, err
+	}
 	var lookup error
 	l := r.book.load(func(id string) bool {
 		there, err := r.rt.HasSession(ctx, id)

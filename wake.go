@@ -29,9 +29,15 @@ type Wake struct {
 // disk, on directories that do not exist, and while another process runs there. What cannot be read counts as absent.
 func WakeState(workspace, runDir string) Wake {
 	w := Wake{Steps: map[string]string{}}
+	if runDir == "" {
+		runDir = DefaultRunDir
+	}
 	path, err := ResolveWorkspace(workspace)
 	if err != nil {
 		return w
+	}
+	if _, half, _ := readArchiving(runDir); half {
+		return w // the rest of it is about to go, too
 	}
 	bench := workbench.Open(path)
 	w.Brief, w.Goal = bench.NotePath(workbench.Brief), bench.NotePath(workbench.Goal)
@@ -50,9 +56,6 @@ func WakeState(workspace, runDir string) Wake {
 		if _, err := disk.ReadRegular(path, maxNote); err != nil && !absent(err) {
 			w.Problems = append(w.Problems, NotContinued{Reason: Unreadable, Detail: path})
 		}
-	}
-	if runDir == "" {
-		runDir = DefaultRunDir
 	}
 	l := readLineage(filepath.Join(runDir, lineageFile), path, func(string) bool { return true })
 	w.Woke, w.Steps = l.woke, l.steps

@@ -192,6 +192,87 @@ func TestArchiveMovesAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestArchiveCut: of an archive that a process has left half made nothing is remembered, and the next run finishes it.
+func TestArchiveCut(t *testing.T) {
+	const name = "20260102-030405"
+	for _, test := range []struct {
+		name string
+		cut  func(moves [][2]string)
+	}{
+		{"nothing moved", func([][2]string) {}},
+		{"one moved", func(m [][2]string) { must(t, os.Rename(m[0][0], m[0][1])) }},
+		{"two moved, and the third name taken", func(m [][2]string) {
+			must(t, os.Rename(m[0][0], m[0][1]), os.Rename(m[1][0], m[1][1]), os.WriteFile(m[2][1], nil, 0o600))
+		}},
+		{"copied, and not removed", func(m [][2]string) { put(t, m[0][1], string(read(t, m[0][0]))) }},
+		{"all moved", func(m [][2]string) {
+			for _, move := range m {
+				must(t, os.Rename(move[0], move[1]))
+			}
+		}},
+	} {
+		for _, anew := range []bool{false, true} {
+			w := newJob(t)
+			p := newPerson(t, w, HumanOptions{Timeout: -1})
+			w.human = p.Human
+			first := w.mustJob("a clock")
+			must(t, p.Say(t.Context(), "never read"))
+			dir := filepath.Join(w.dir, ".flower/notes/archive", name)
+			must(t, os.MkdirAll(dir, 0o755))
+			var moves [][2]string
+			for _, path := range w.start().history() {
+				moves = append(moves, [2]string{path, filepath.Join(dir, filepath.Base(path))})
+			}
+			put(t, filepath.Join(w.runs, archivingFile), `{"archive":"`+name+`"}`)
+			test.cut(moves)
+			before := tree(t, w.dir)
+			if state := WakeState(w.dir, w.runs); state.Waking || state.Brief != "" || state.Goal != "" || len(state.Steps) > 0 || len(state.Problems) > 0 {
+				t.Errorf("%s: %+v", test.name, state)
+			}
+			if after := tree(t, w.dir); after != before {
+				t.Errorf("%s: written by a look", test.name)
+			}
+			if anew {
+				if _, err := w.start().Archive(t.Context()); err != nil {
+					t.Errorf("%s: %v", test.name, err)
+				}
+			}
+			second := w.mustJob("a calendar")
+			if second.Woke != 1 || second.Sessions[StepWork] == first.Sessions[StepWork] {
+				t.Errorf("%s: %+v", test.name, second)
+			}
+			for _, move := range moves {
+				if _, err := os.Stat(move[1]); err != nil {
+					t.Errorf("%s: %v", test.name, err)
+				}
+			}
+			notIn(t, "coordinator", w.toldTo(coordinator), "never read")
+			if _, there, err := readArchiving(w.runs); there || err != nil {
+				t.Errorf("%s: not finished: %v", test.name, err)
+			}
+		}
+	}
+}
+
+// TestArchivingUnusable: a note of an archive that is none of ours is put aside, and nothing moves.
+func TestArchivingUnusable(t *testing.T) {
+	for _, bad := range []string{"", "{", `"x"`, `{"archive":"../../x"}`, `{"archive":7}`, "\x00\x00"} {
+		w := newJob(t)
+		first := w.mustJob("a clock")
+		path := filepath.Join(w.runs, archivingFile)
+		put(t, path, bad)
+		if state := WakeState(w.dir, w.runs); !state.Waking {
+			t.Errorf("%q: %+v", bad, state)
+		}
+		if second := w.mustJob(""); second.Sessions[StepWork] != first.Sessions[StepWork] {
+			t.Errorf("%q: %+v", bad, second)
+		}
+		if kept, _ := filepath.Glob(path + ".bad-*"); len(kept) != 1 || string(read(t, kept[0])) != bad {
+			t.Errorf("%q: kept %q", bad, kept)
+		}
+	}
+}
+
 // TestArchiveOfOddThings: what is no document and no lineage goes as well.
 func TestArchiveOfOddThings(t *testing.T) {
 	w := newJob(t)

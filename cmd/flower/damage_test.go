@@ -231,6 +231,12 @@ var ours = []struct {
 		}
 		return row{says: fmt.Sprintf(unused, `manifest\.json`)}
 	}},
+	{"runs/archiving.json", func(d string) row {
+		if d == "missing" {
+			return row{}
+		}
+		return row{says: fmt.Sprintf(unused, `archiving\.json`)}
+	}},
 	{"runs/sessions.db", func(d string) row {
 		switch d {
 		case "missing", "empty":

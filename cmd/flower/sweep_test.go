@@ -297,51 +297,81 @@ func (s *sweep) checkSweep(ids []map[string]string) {
 	}
 }
 
-// TestKillWhileArchiving kills a process that puts a finished job aside to begin a new one, and asks for the new one
-// again: every file of the old one is in the archive, and the new one has sessions of its own.
+// TestKillWhileArchiving kills a process that puts a finished job aside to begin a new one. Then it is asked for the new
+// one again, or flower is simply started: nothing is half there. Either nothing was put aside and the old job goes on, or
+// every file of it is in the archive and there is nothing to go on with.
 func TestKillWhileArchiving(t *testing.T) {
 	binary := buildFailing(t)
-	for _, point := range []string{"move.before:1", "move.inside:1", "move.inside:2", "move.inside:3", "move.after:1"} {
-		t.Run(point, func(t *testing.T) {
-			t.Parallel()
-			s := newSweep(t, binary)
-			s.live("make some marks")
-			before := s.lineage()
-			if err := os.Remove(filepath.Join(s.dir, "marks.txt")); err != nil {
-				t.Fatal(err)
-			}
-			s.env = []string{failpoint.Env + "=" + point}
-			if !s.live("make some marks", "--new") {
-				t.Error("the point was not reached")
-			}
-			s.env = nil
-			if s.live("make some marks", "--new") {
-				t.Error("killed without a fail point")
-			}
-			for _, name := range []string{"需求.md", "目标.md", "lineage.json"} {
-				if kept, err := filepath.Glob(filepath.Join(s.dir, ".flower/notes/archive/*", name)); err != nil || len(kept) != 1 {
-					t.Errorf("archive has of %s: %q, %v", name, kept, err)
+	for _, point := range []string{
+		"archiving.json.before:1", "archiving.json.inside:1", "archiving.json.after:1",
+		"move.before:1", "move.inside:1", "move.inside:2", "move.inside:3", "move.after:1",
+	} {
+		for _, again := range []string{"--new", "bare"} {
+			t.Run(point+"/"+again, func(t *testing.T) {
+				t.Parallel()
+				s := newSweep(t, binary)
+				s.live("make some marks")
+				before := s.lineage()
+				s.env = []string{failpoint.Env + "=" + point}
+				if !s.live("make some marks", "--new") {
+					t.Error("the point was not reached")
 				}
-			}
-			for step, id := range s.lineage() {
-				if before[step] == id {
-					t.Errorf("step %s went on in the old session %s", step, id)
+				s.env = nil
+				begun := point != "archiving.json.before:1" && point != "archiving.json.inside:1"
+				runs := filepath.Join(s.dir, "runs")
+				if wake := flower.WakeState(s.dir, runs); wake.Waking == begun || (len(wake.Steps) == 0) != begun || (wake.Goal == "") != begun {
+					t.Errorf("half there: %+v", wake)
 				}
-			}
-			if rows, err := flower.ReadManifest(filepath.Join(s.dir, "runs")); err != nil || len(rows) == 0 || rows[len(rows)-1].Verdict != "achieved" {
-				t.Errorf("manifest: %v, %+v", err, rows)
-			}
-			store := s.open()
-			defer func() { _ = store.Close() }()
-			if n := s.delivered(store, remark); n != 1 {
-				t.Errorf("the remark was delivered %d times", n)
-			}
-			if err := store.Check(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if t.Failed() {
-				t.Logf("printed:\n%s", s.printed())
-			}
-		})
+				var flags []string
+				if again == "--new" {
+					flags = append(flags, "--new")
+				}
+				if ask := "make some marks"; begun || again == "--new" {
+					if err := os.Remove(filepath.Join(s.dir, "marks.txt")); err != nil {
+						t.Fatal(err)
+					}
+					s.live(ask, flags...)
+				} else {
+					s.live("")
+				}
+				s.checkArchived(before, begun || again == "--new")
+			})
+		}
+	}
+}
+
+// checkArchived checks that an old job was put aside as a whole and a new one done, or that the old one has gone on.
+func (s *sweep) checkArchived(before map[string]string, aside bool) {
+	want := 0
+	if aside {
+		want = 1
+	}
+	for _, name := range []string{"需求.md", "目标.md", "lineage.json"} {
+		if kept, err := filepath.Glob(filepath.Join(s.dir, ".flower/notes/archive/*", name)); err != nil || len(kept) != want {
+			s.Errorf("archive has of %s: %q, %v", name, kept, err)
+		}
+	}
+	for step, id := range s.lineage() {
+		if (before[step] == id) == aside {
+			s.Errorf("step %s had session %s and has %s", step, before[step], id)
+		}
+	}
+	runs := filepath.Join(s.dir, "runs")
+	if rows, err := flower.ReadManifest(runs); err != nil || len(rows) == 0 || rows[len(rows)-1].Verdict != "achieved" {
+		s.Errorf("manifest: %v, %+v", err, rows)
+	}
+	if left, err := filepath.Glob(filepath.Join(runs, "archiving.json*")); err != nil || len(left) > 0 {
+		s.Errorf("left %q, %v", left, err)
+	}
+	store := s.open()
+	defer func() { _ = store.Close() }()
+	if n := s.delivered(store, remark); n != 1 {
+		s.Errorf("the remark was delivered %d times", n)
+	}
+	if err := store.Check(s.Context()); err != nil {
+		s.Error(err)
+	}
+	if s.Failed() {
+		s.Logf("printed:\n%s", s.printed())
 	}
 }

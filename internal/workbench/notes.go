@@ -161,3 +161,6 @@ func (b *Bench) ArchiveDir(now time.Time) (string, error) {
 	}
 	return path, nil
 }
+
+// Archived returns the path of the directory of the archive that has a name.
+func (b *Bench) Archived(name string) string { return filepath.Join(b.NotePath(archiveDir), name) }
