@@ -15,7 +15,9 @@ import (
 // capture keeps the beginning and the end of a stream of any length. The
 // goroutine that reads the stream owns it until it ended.
 type capture struct {
-	keepHead, keepTail int
+	keepHead, keepTail int // bytes, margin included
+	margin             int // bytes that are read only to see secrets whole
+	redact             func(string) string
 	head               []byte
 	tail               []byte // a ring once it is full
 	next               int    // oldest byte of the full ring
@@ -38,7 +40,15 @@ func newCapture(cmd Command) *capture {
 	if left == 0 {
 		left = DefaultSpillCap
 	}
-	return &capture{keepHead: keep(cmd.KeepHead), keepTail: keep(cmd.KeepTail), spill: cmd.Spill, spillLeft: left}
+	c := &capture{keepHead: keep(cmd.KeepHead), keepTail: keep(cmd.KeepTail), spill: cmd.Spill, spillLeft: left}
+	if cmd.Redact != nil {
+		c.redact, c.margin = cmd.Redact, secretMargin
+		c.keepHead, c.keepTail = c.keepHead+c.margin, c.keepTail+c.margin
+		if c.spill != nil {
+			c.spill = &redactor{w: cmd.Spill, redact: cmd.Redact}
+		}
+	}
+	return c
 }
 
 const readSize = 32 << 10
@@ -120,15 +130,43 @@ func (c *capture) toSpill(p []byte) {
 	}
 }
 
+// endSpill writes what was held back.
+func (c *capture) endSpill() {
+	if r, ok := c.spill.(*redactor); ok && c.spillErr == nil {
+		if err := r.flush(); err != nil {
+			c.spillErr = fmt.Errorf("spill output: %w", err)
+		}
+	}
+}
+
 // text renders what was kept and counts the bytes that were not.
 func (c *capture) text() (text string, omitted int64) {
 	tail := append(bytes.Clone(c.tail[c.next:]), c.tail[:c.next]...)
-	if c.total == int64(len(c.head)+len(tail)) {
-		return clean(append(c.head, tail...)), 0
+	head, whole := c.head, c.total == int64(len(c.head)+len(tail))
+	if whole {
+		head, tail = append(head, tail...), nil
 	}
-	head := cutEnd(c.head)
-	tail = cutStart(tail)
-	omitted = c.total - int64(len(head)+len(tail))
+	if c.redact != nil {
+		head, tail = []byte(c.redact(string(head))), []byte(c.redact(string(tail)))
+		switch {
+		case whole:
+			// Two parts again if it is too much without the margins.
+			if most := c.keepHead + c.keepTail - 2*c.margin; len(head) > most {
+				tail, whole = head[len(head)-(c.keepTail-c.margin):], false
+				head = head[:c.keepHead-c.margin]
+			}
+		default:
+			// A piece of a secret can only stand at the seam.
+			head = head[:min(max(len(head)-c.margin, 0), c.keepHead-c.margin)]
+			tail = tail[min(c.margin, len(tail)):]
+			tail = tail[max(len(tail)-(c.keepTail-c.margin), 0):]
+		}
+	}
+	if whole {
+		return clean(head), 0
+	}
+	head, tail = cutEnd(head), cutStart(tail)
+	omitted = max(c.total-int64(len(head)+len(tail)), 1)
 	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", clean(head), omitted, clean(tail)), omitted
 }
 

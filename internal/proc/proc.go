@@ -2,15 +2,19 @@
 
 // Package proc runs child processes on behalf of a model.
 //
-// Terms: the main process is the one started here; its group is every
-// descendant that did not leave the process group made for it. A background
-// process is a member of the group that is alive after the main process ended.
+// Terms: the main process of a command is the one that was asked for; its tree is every descendant, also those that made
+// a session or a process group of their own. A background process is a member of the tree that is alive after the main
+// process ended. A keeper is a small process of ours between flower and the main process: orphans of the tree become its
+// children, so that none gets away, and when flower ends, however that comes, it ends the tree. Where the system has no
+// such thing (all but Linux) the tree is the process group made for the main process.
 //
-// Trust model: the command may be anything. It gets no standard input, no
-// terminal and, with [ScrubEnv], no credentials; its output may be endless,
-// binary or never end and takes bounded memory and time all the same. It runs
-// with the rights of the person: this package is no sandbox, and a process
-// that makes a session of its own (setsid) is out of reach of a stop.
+// Trust model: the command may be anything. It gets no standard input, no terminal and, with [ScrubEnv], no
+// credentials; its output may be endless, binary or never end and takes bounded memory and time all the same. It may
+// kill its keeper; then its processes are found by a mark in their environment, which they can take off. This package
+// is no sandbox: see Command.Confine.
+//
+// A signal goes only to a process that is known to be ours: a descendant of a keeper, or one with the mark, whose start
+// time has not changed since that was seen.
 //
 // All functions are safe for concurrent use.
 package proc
@@ -22,6 +26,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -44,7 +51,7 @@ const (
 	// killWait bounds the wait for a process that SIGKILL does not end at
 	// once, because it hangs in the kernel.
 	killWait = 5 * time.Second
-	// pollTime is how often a stop looks whether the group is empty: there
+	// pollTime is how often a stop looks whether the tree is empty: there
 	// is nothing to wait on for processes that are not our children.
 	pollTime = 10 * time.Millisecond
 )
@@ -65,12 +72,22 @@ type Command struct {
 	// Hurry, once closed, ends the grace of a stop: SIGKILL follows at once. Nil = never.
 	Hurry <-chan struct{}
 
+	// Confine, if set, is called with the function that starts the process
+	// and must call it, in the same goroutine, or return an error. It may
+	// change what the process is born with: sandbox.Sandbox.Start.
+	Confine func(start func() error) error
+
+	// Redact, if set, takes secrets out of what is kept and of what goes to
+	// Spill. Where output is cut, more than what is kept is read, so that a
+	// secret at the seam is seen whole.
+	Redact func(string) string
+
 	// KeepHead and KeepTail are the bytes of output kept from the beginning
 	// and the end. 0 = DefaultKeep, negative = none.
 	KeepHead, KeepTail int
 
-	// Spill, if set, receives the raw output while it comes, up to SpillCap
-	// bytes (0 = DefaultSpillCap). It is called from one goroutine and not
+	// Spill, if set, receives the output byte for byte while it comes, up to
+	// SpillCap bytes (0 = DefaultSpillCap) of it. It is called from one goroutine and not
 	// after Run returned; it must not block. Its first error ends the
 	// spilling, not the command, and is in Result.SpillErr.
 	Spill    io.Writer
@@ -87,26 +104,60 @@ type Result struct {
 	Omitted int64 // of these, bytes not in Output
 
 	// ExitCode is the main process's, or 128 + the signal's number, or -1
-	// when it was not started because the context was done, or would not die.
+	// when it was not started because the context was done, would not die, or
+	// killed its keeper, which would have known.
 	ExitCode int
 	Signal   string // "SIGKILL"; empty when it exited by itself
 
 	TimedOut bool // Timeout passed while the main process ran
 	Canceled bool // the context was done while it ran, or before
 
-	// Background holds the process ids in the group that were alive at the
-	// end. They go on running, their later output is thrown away.
-	Background []int
+	// Background holds the processes of the tree that were alive at the end.
+	// They go on running until the Supervisor is closed, or, where they could
+	// not be ended, for as long as they like. Their later output is thrown
+	// away.
+	Background []Process
 
 	SpillErr error
 	Duration time.Duration // until the main process ended
 }
 
-// Run starts cmd in a process group of its own, with /dev/null as standard
-// input, and waits for its main process, not for background ones. On timeout
-// or when ctx is done, the group gets SIGTERM, then after the grace SIGKILL;
-// that is no error, see [Result]. An error means that nothing was run.
+// Process names a process that is not ours to wait for.
+type Process struct {
+	PID  int
+	Name string // of the program, as the system has it: any bytes
+}
+
+// ErrClosed is returned by Run of a Supervisor that was closed.
+var ErrClosed = errors.New("no commands are run any more")
+
+// Supervisor runs commands and ends what they leave behind. The zero value is
+// ready. It must not be copied.
+type Supervisor struct {
+	// Records is the directory in which is noted what runs, for
+	// EndLeftovers; it is made when needed. "" notes nothing. It must not
+	// change after the first Run.
+	Records string
+
+	mu     sync.Mutex
+	closed bool
+	left   map[*child]bool // trees whose main process has ended
+	all    sync.WaitGroup  // goroutines of children
+}
+
+// Run is Supervisor.Run for one command: what it leaves behind is ended before
+// Run returns.
 func Run(ctx context.Context, cmd Command) (Result, error) {
+	var s Supervisor
+	defer s.Close()
+	return s.Run(ctx, cmd)
+}
+
+// Run starts cmd with /dev/null as standard input and waits for its main
+// process, not for background ones. On timeout or when ctx is done, the tree
+// gets SIGTERM, then after the grace SIGKILL; that is no error, see [Result].
+// An error means that nothing was run.
+func (s *Supervisor) Run(ctx context.Context, cmd Command) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{ExitCode: -1, Canceled: true}, nil
 	}
@@ -119,10 +170,8 @@ func Run(ctx context.Context, cmd Command) (Result, error) {
 		return Result{}, fmt.Errorf("run command: %w", err)
 	}
 	defer func() { _ = r.Close() }()
-	// One pipe for both keeps the order in which they were written.
-	c.Stdout, c.Stderr = w, w
 	began := time.Now()
-	err = c.Start()
+	tree, err := s.start(c, cmd.Confine, r, w)
 	_ = w.Close() // ours; the child has its own
 	if err != nil {
 		return Result{}, fmt.Errorf("run command: %w", err)
@@ -134,14 +183,9 @@ func Run(ctx context.Context, cmd Command) (Result, error) {
 		defer close(ended)
 		out.readFrom(r)
 	}()
-	exited := make(chan struct{})
-	go func() {
-		defer close(exited)
-		_ = c.Wait() // the outcome is in ProcessState
-	}()
 
 	var res Result
-	gone := watch(ctx, cmd, c.Process.Pid, exited, &res)
+	watch(ctx, cmd, tree, &res)
 	res.Duration = time.Since(began)
 
 	_ = r.SetReadDeadline(time.Now().Add(drainTime))
@@ -149,17 +193,92 @@ func Run(ctx context.Context, cmd Command) (Result, error) {
 	if !out.eof {
 		sweep(r, out)
 	}
-	if !out.eof {
-		keepOpen(r)
-	}
+	res.ExitCode, res.Signal = tree.status()
+	res.Background = s.leave(tree)
+	out.endSpill()
 	res.Output, res.Omitted = out.text()
 	res.Total, res.SpillErr = out.total, out.spillErr
-	res.Background = groupPids(c.Process.Pid)
-	res.ExitCode = -1
-	if gone {
-		setStatus(&res, c.ProcessState)
-	}
 	return res, nil
+}
+
+// start makes the child known to Close before it runs.
+func (s *Supervisor) start(c *exec.Cmd, confine func(func() error) error, r, w *os.File) (*child, error) {
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.all.Add(1)
+	}
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if confine == nil {
+		confine = func(start func() error) error { return start() }
+	}
+	tree, err := startChild(c, startOptions{confine: confine, read: r, write: w, records: s.Records, done: s.all.Done})
+	if err != nil {
+		s.all.Done()
+		return nil, err
+	}
+	return tree, nil
+}
+
+// startOptions are what startChild needs besides the command.
+type startOptions struct {
+	confine     func(start func() error) error
+	read, write *os.File // ends of the pipe for the output
+	records     string   // "" = none
+	done        func()   // called once nothing of the child is left in this process, if it was started
+}
+
+// leave takes care of a tree whose main process has ended and returns what
+// else is alive of it.
+func (s *Supervisor) leave(c *child) []Process {
+	members := c.members()
+	if len(members) == 0 {
+		c.finish()
+		return nil
+	}
+	c.detach()
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		if s.left == nil {
+			s.left = map[*child]bool{}
+		}
+		for old := range s.left {
+			if old.over() {
+				delete(s.left, old)
+			}
+		}
+		s.left[c] = true
+	}
+	s.mu.Unlock()
+	if closed {
+		c.finish()
+	}
+	names := make([]Process, len(members))
+	for i, p := range members {
+		names[i] = Process{PID: p.pid, Name: p.name}
+	}
+	return names
+}
+
+// Close ends what commands have left behind, SIGTERM first, and waits until it
+// is gone: about as long as DefaultGrace at most. Run must not be called any
+// more; one that is still going is for its context to end.
+func (s *Supervisor) Close() {
+	s.mu.Lock()
+	s.closed = true
+	left := s.left
+	s.left = nil
+	s.mu.Unlock()
+	var ending sync.WaitGroup
+	for c := range left {
+		ending.Go(c.finish)
+	}
+	ending.Wait()
+	s.all.Wait()
 }
 
 func build(cmd Command) (*exec.Cmd, error) {
@@ -183,13 +302,27 @@ func build(cmd Command) (*exec.Cmd, error) {
 	if c.Env == nil {
 		c.Env = ScrubEnv(os.Environ())
 	}
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	if cmd.Dir != "" {
+		if info, err := os.Stat(cmd.Dir); err != nil {
+			return nil, err
+		} else if !info.IsDir() {
+			return nil, &os.PathError{Op: "chdir", Path: cmd.Dir, Err: syscall.ENOTDIR}
+		}
+	}
+	for _, text := range slices.Concat(argv, c.Env, []string{c.Path, c.Dir}) {
+		if strings.ContainsRune(text, 0) {
+			return nil, errors.New("a NUL character in the command")
+		}
+	}
 	return c, nil
 }
 
-// watch waits for the main process to exit and stops the group when it must.
-// It reports whether the main process is gone.
-func watch(ctx context.Context, cmd Command, pgid int, exited <-chan struct{}, res *Result) bool {
+// watch waits for the main process to exit and stops the tree when it must.
+// The timer is its own: no reader of output can hold it up.
+func watch(ctx context.Context, cmd Command, c *child, res *Result) {
 	var timeout <-chan time.Time
 	if cmd.Timeout > 0 {
 		timer := time.NewTimer(cmd.Timeout)
@@ -197,8 +330,11 @@ func watch(ctx context.Context, cmd Command, pgid int, exited <-chan struct{}, r
 		timeout = timer.C
 	}
 	select {
-	case <-exited:
-		return true
+	case <-c.ended:
+		if code, _ := c.status(); code >= 0 {
+			return
+		}
+		// It has killed its keeper: nobody watches over it any more.
 	case <-timeout:
 		res.TimedOut = true
 	case <-ctx.Done():
@@ -208,70 +344,55 @@ func watch(ctx context.Context, cmd Command, pgid int, exited <-chan struct{}, r
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
-	signalGroup(pgid, syscall.SIGTERM)
-	signalGroup(pgid, syscall.SIGCONT) // a stopped process sees SIGTERM only now
-	if emptied(pgid, exited, grace, cmd.Hurry) {
-		return true
+	c.stop(grace, cmd.Hurry)
+}
+
+// stop ends the tree, main process included, in stages.
+func (c *child) stop(grace time.Duration, hurry <-chan struct{}) {
+	c.signal(syscall.SIGTERM)
+	c.signal(syscall.SIGCONT) // a stopped process sees SIGTERM only now
+	if c.emptied(grace, hurry, nil) {
+		return
 	}
-	signalGroup(pgid, syscall.SIGKILL)
-	emptied(pgid, exited, killWait, nil)
-	select {
-	case <-exited:
-		return true
-	default:
-		return false
-	}
+	c.emptied(killWait, nil, func() { c.signal(syscall.SIGKILL) })
+	c.giveUp()
 }
 
 // emptied waits up to limit, or until it is to hurry, until the main process
-// has exited and its group has no live member, and reports whether that is so.
-func emptied(pgid int, exited <-chan struct{}, limit time.Duration, hurry <-chan struct{}) bool {
+// has ended and nothing of its tree is alive, and reports whether that is so.
+// Between looks it calls again, if set: something may have been started
+// meanwhile.
+func (c *child) emptied(limit time.Duration, hurry <-chan struct{}, again func()) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	select {
-	case <-exited:
-	case <-deadline.C:
-		return false
-	case <-hurry:
-		return false
-	}
 	poll := time.NewTicker(pollTime)
 	defer poll.Stop()
-	for len(groupPids(pgid)) > 0 {
+	running := c.ended
+	for {
+		if again != nil {
+			again()
+		}
+		if running == nil && len(c.members()) == 0 {
+			return true
+		}
 		select {
+		case <-running:
+			running = nil
 		case <-poll.C:
 		case <-deadline.C:
 			return false
 		case <-hurry:
 			return false
+		case <-hurry:
+			return false
 		}
 	}
-	return true
 }
 
-func signalGroup(pgid int, sig syscall.Signal) {
-	// The only errors are a group that is gone and a member that took other
-	// rights; neither leaves anything to do.
-	_ = syscall.Kill(-pgid, sig)
-}
-
-func setStatus(res *Result, state *os.ProcessState) {
-	status, ok := state.Sys().(syscall.WaitStatus)
-	if ok && status.Signaled() {
-		res.ExitCode = 128 + int(status.Signal())
-		res.Signal = unix.SignalName(status.Signal())
-		return
+// outcome turns a wait status into what a Result says.
+func outcome(status syscall.WaitStatus) (code int, signal string) {
+	if status.Signaled() {
+		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
 	}
-	res.ExitCode = state.ExitCode()
-}
-
-// keepOpen gives the read end to a process that throws away what comes and
-// ends with the last writer. Closing it instead would kill a background server
-// with SIGPIPE at its next line of log.
-func keepOpen(r *os.File) {
-	c := exec.Command("/bin/sh", "-c", "cat <&3 >/dev/null 2>&1 3<&- &")
-	c.Env = []string{"PATH=/usr/bin:/bin"}
-	c.ExtraFiles = []*os.File{r}
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	_ = c.Run() // without it the pipe is closed: worse, but not an error
+	return status.ExitStatus(), ""
 }

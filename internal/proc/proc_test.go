@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,8 +38,8 @@ func run(t *testing.T, cmd Command) Result {
 	return res
 }
 
-// reap ends the process a script printed the id of. It is no child of ours.
-func reap(t *testing.T, output string) int {
+// pidOf ends the process a script printed the id of, after the test. It is no child of ours.
+func pidOf(t *testing.T, output string) int {
 	t.Helper()
 	first, _, _ := strings.Cut(output, "\n")
 	pid, err := strconv.Atoi(first)
@@ -179,48 +178,6 @@ func TestCanceledBefore(t *testing.T) {
 	}
 }
 
-func TestBackgroundIsNotWaitedFor(t *testing.T) {
-	for name, tt := range map[string]struct {
-		script  string
-		stop    bool // when the first output is there
-		inGroup bool
-	}{
-		"background":            {script: "sleep 300 & echo $!", inGroup: true},
-		"own session":           {script: "setsid sleep 300 & echo $!"},
-		"own session, and stop": {script: "setsid sleep 300 & echo $!; sleep 300", stop: true},
-		"busy":                  {script: "yes & echo $! > $PIDFILE", inGroup: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "pid")
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			cmd := Command{Script: tt.script, KeepHead: 100, KeepTail: 100, Env: append([]string{"PIDFILE=" + file}, env...)}
-			if tt.stop {
-				cmd.Spill = onWrite{cancel}
-			}
-			res, err := Run(ctx, cmd)
-			if err != nil || res.Canceled != tt.stop {
-				t.Fatalf("got %+v, %v", res, err)
-			}
-			output := res.Output
-			if data, err := os.ReadFile(file); err == nil {
-				output = string(data)
-			}
-			pid := reap(t, output)
-			var want []int
-			if tt.inGroup {
-				want = []int{pid}
-			}
-			if !reflect.DeepEqual(res.Background, want) {
-				t.Errorf("background %v, want %v", res.Background, want)
-			}
-			if err := syscall.Kill(pid, 0); err != nil {
-				t.Errorf("background process was ended: %v", err)
-			}
-		})
-	}
-}
-
 // A server that goes on logging must not be killed because nobody reads it.
 func TestBackgroundOutlivesThePipe(t *testing.T) {
 	dir := t.TempDir()
@@ -229,8 +186,13 @@ func TestBackgroundOutlivesThePipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res := run(t, Command{Script: "(read x < go; head -c 300000 /dev/zero; echo $? > done) & echo $!", Dir: dir})
-	reap(t, res.Output)
+	var s Supervisor
+	defer s.Close()
+	res, err := s.Run(t.Context(), Command{Script: "(read x < go; head -c 300000 /dev/zero; echo $? > done) & echo $!", Dir: dir, Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pidOf(t, res.Output)
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
