@@ -35,7 +35,7 @@ func (b *Box) readOnly(ctx context.Context, cmd proc.Command, command string) ag
 	}
 	cmd.Env = slices.Concat(env, shell.GitEnv(keys...))                // the last entry of a name counts
 	cmd.Argv = []string{bash, "-p", "-c", "--", shell.Harden(command)} // -p: no BASH_ENV, no functions from the environment
-	return report(ctx, cmd)
+	return b.report(ctx, cmd)
 }
 
 // gitSettingsTimeout is ample for a program that reads a few small files.
@@ -47,9 +47,9 @@ func (b *Box) gitSettings(ctx context.Context, env []string) ([]string, error) {
 	if git == "" {
 		return nil, nil
 	}
-	res, err := proc.Run(ctx, proc.Command{
+	res, err := b.commands.Run(ctx, proc.Command{
 		Argv: []string{git, "config", "--list", "--name-only"}, Dir: b.workspace,
-		Env: append(append([]string{}, env...), shell.GitEnv()...), Timeout: gitSettingsTimeout,
+		Env: append(append([]string{}, env...), shell.GitEnv()...), Timeout: gitSettingsTimeout, Confine: b.reader.Start,
 	})
 	switch {
 	case err != nil:

@@ -107,7 +107,7 @@ func TestBashReportsBackgroundProcesses(t *testing.T) {
 		t.Error("the call waited for a background process")
 	}
 	pid, _, _ := strings.Cut(got, "\n")
-	wants(t, got, "1 process still running in the background: "+pid+"]")
+	wants(t, got, "1 process still running in the background: "+pid+" (sleep)]")
 	f.ok(Bash, in{"command": "kill " + pid})
 }
 

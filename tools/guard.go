@@ -37,6 +37,11 @@ func (b *Box) spill(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return b.spillPath(path)
+}
+
+// spillPath names a spilled file as the model should give it to Read.
+func (b *Box) spillPath(path string) (string, error) {
 	real, err := follow(filepath.Join(b.opts.Bench.SpillDir(), filepath.Base(path)))
 	if err != nil {
 		return "", err
@@ -80,8 +85,8 @@ const (
 )
 
 // spills names the tools whose results go to files. Read is not among them: it would move what was just asked for, and
-// reading the file it went to would move that again. Its own bounds hold.
-var spills = map[string]bool{Bash: true, Grep: true, Glob: true, Agent: true}
+// reading the file it went to would move that again. Its own bounds hold. Bash does it itself, while the output comes.
+var spills = map[string]bool{Grep: true, Glob: true, Agent: true}
 
 var errSpill = errors.New("a long result could not be written to the workbench")
 

@@ -10,8 +10,8 @@
 // Trust. The input of a call comes from a model and is decoded strictly; what files and commands say is data, kept
 // within bounds and made valid UTF-8. Reading is allowed everywhere except in the kernel's own file systems (flower's
 // own environment is there); writing only below the workspace, the workbench and the directory for temporary files,
-// with symbolic links followed first. These checks keep an agent from mistakes: commands of a Bash that is not held
-// to reading can do what the user can do.
+// with symbolic links followed first. These checks keep an agent from mistakes. Commands of a Bash that is not held to
+// reading are kept to the same places, and caches, by the kernel, where it can; without it they can do what the user can.
 package tools
 
 import (
@@ -20,11 +20,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"flower/agent"
+	"flower/internal/proc"
+	"flower/internal/sandbox"
 	"flower/internal/workbench"
 )
 
@@ -51,6 +54,14 @@ type Options struct {
 	// Environ is the environment of commands, as "NAME=value" and without credentials (proc.ScrubEnv). Nil: commands
 	// get an empty environment, never flower's own.
 	Environ []string
+	// Commands runs the commands of Bash and ends what they leave behind when it is closed. Nil: the Box has one of its own,
+	// and what is left ends with the program.
+	Commands *proc.Supervisor
+	// Sandbox confines commands: to its places, the workspace, the workbench and the repository of the workspace; those
+	// that only read to nothing. Nil: commands write where the user can.
+	Sandbox *sandbox.Options
+	// Granted are directories besides the workspace that the tools, and commands, may write in: absolute paths.
+	Granted []string
 	// Private are directories that no tool reads, lists or changes: flower's own books. Opening some of their files in
 	// this process would even drop the locks that it holds on them.
 	Private []string
@@ -86,6 +97,9 @@ type Box struct {
 	private   []string // roots that are nobody's business, symbolic links followed
 	paths     locks    // held while a file is changed
 
+	commands       *proc.Supervisor
+	worker, reader *sandbox.Sandbox // of commands, and of those that only read
+
 	searchPath string // PATH of commands, without directories that agents can write programs to
 
 	mu       sync.Mutex
@@ -115,8 +129,11 @@ func New(opts Options) (*Box, error) {
 	if opts.Environ == nil {
 		opts.Environ = []string{}
 	}
-	b := &Box{opts: opts, sessions: map[string]*session{}}
-	roots := []string{opts.Workspace, os.TempDir()}
+	b := &Box{opts: opts, sessions: map[string]*session{}, commands: opts.Commands}
+	if b.commands == nil {
+		b.commands = &proc.Supervisor{}
+	}
+	roots := append([]string{opts.Workspace, os.TempDir()}, opts.Granted...)
 	if opts.Bench != nil {
 		roots = append(roots, opts.Bench.Dir())
 		notes, err := follow(opts.Bench.Notes())
@@ -140,6 +157,9 @@ func New(opts Options) (*Box, error) {
 		b.private = append(b.private, real)
 	}
 	b.workspace = b.writable[0]
+	if err := b.confine(opts.Sandbox); err != nil {
+		return nil, err
+	}
 	b.searchPath = b.outerPath(defaultPath)
 	for _, entry := range opts.Environ {
 		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
@@ -148,6 +168,28 @@ func New(opts Options) (*Box, error) {
 	}
 	return b, nil
 }
+
+// confine makes the sandboxes of commands.
+func (b *Box) confine(opts *sandbox.Options) (err error) {
+	if opts == nil {
+		opts = &sandbox.Options{ABI: -1}
+	}
+	reader := sandbox.Options{ABI: opts.ABI}
+	worker := sandbox.Options{ABI: opts.ABI, Places: slices.Concat(opts.Places, []string{b.workspace}, b.opts.Granted, sandbox.Repository(b.workspace))}
+	if b.opts.Bench != nil {
+		worker.Places = append(worker.Places, b.opts.Bench.Dir())
+	}
+	if b.reader, err = sandbox.New(reader); err != nil {
+		return fmt.Errorf("open toolbox: %w", err)
+	}
+	if b.worker, err = sandbox.New(worker); err != nil {
+		return fmt.Errorf("open toolbox: %w", err)
+	}
+	return nil
+}
+
+// Confined says how much of the sandbox for commands works on this system.
+func (b *Box) Confined() sandbox.Level { return b.worker.Level() }
 
 // later are tools that roles may name already and that no Box offers yet.
 var later = map[string]bool{"WebFetch": true, "WebSearch": true}

@@ -109,8 +109,14 @@ func (c *child) end(said *bufio.Reader, status *os.File) {
 	if !c.known {
 		close(c.ended)
 	}
+	c.forget()
+}
+
+// forget removes the record once nothing is left that it could be needed for;
+// what stays is looked at and removed by EndLeftovers.
+func (c *child) forget() {
 	if c.record != "" && len(c.members()) == 0 {
-		_ = os.Remove(c.record) // what stays is looked at and removed by EndLeftovers
+		_ = os.Remove(c.record)
 	}
 }
 
@@ -180,8 +186,9 @@ func (c *child) over() bool {
 func (c *child) finish() {
 	_ = c.control.Close()
 	if len(c.members()) == 0 && !c.over() {
-		return // it is about to end
+		return // it is about to end, and forgets then
 	}
+	defer c.forget()
 	select {
 	case <-c.gone:
 	case <-time.After(DefaultGrace + killWait):

@@ -13,12 +13,9 @@
 package workbench
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"flower/internal/disk"
@@ -97,29 +94,6 @@ func (b *Bench) createSpill() error {
 		return nil // the person's, perhaps changed on purpose
 	}
 	return disk.WriteFile(ignore, []byte("*\n"), fileMode)
-}
-
-// Spill writes text to the spill directory, named by the first 16 hex digits
-// of its SHA-256, and returns the path relative to the workspace. Writing the
-// same text again does nothing.
-func (b *Bench) Spill(text string) (string, error) {
-	sum := sha256.Sum256([]byte(text))
-	path := filepath.Join(b.SpillDir(), hex.EncodeToString(sum[:8])+".txt")
-	rel, err := filepath.Rel(b.workspace, path)
-	if err != nil {
-		rel = path // one of the two is relative: the full path is right too
-	}
-	// The size lets a file that somebody truncated be written again.
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(text)) {
-		return rel, nil
-	}
-	if err := b.createSpill(); err != nil {
-		return "", err
-	}
-	if err := disk.WriteFile(path, []byte(text), fileMode); err != nil {
-		return "", fmt.Errorf("spill: %w", err)
-	}
-	return rel, nil
 }
 
 func exists(err error) (bool, error) {
