@@ -38,6 +38,9 @@ type Options struct {
 	Now     func() time.Time // nil is time.Now
 	Signals <-chan os.Signal // nil: SIGINT, SIGTERM and SIGHUP of the process
 	Dir     string           // current directory, absolute; "" is the process's
+
+	// Landlock is the version of the kernel's interface that sandboxes assume: 0 asks the kernel, negative is none.
+	Landlock int
 }
 
 // app is one command line at work.

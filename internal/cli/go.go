@@ -34,6 +34,7 @@ type goOptions struct {
 	noHandoff   bool
 	budget      float64
 	wait        waitOptions
+	confine     confineFlags
 }
 
 // goCommand works on a request from the first question to the last verdict.
@@ -57,6 +58,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.BoolVar(&o.noHandoff, "no-handoff", false, a.Say("flag.nohandoff"))
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
 	o.wait.add(f, a)
+	a.addConfine(f, &o.confine)
 	return c
 }
 
@@ -99,7 +101,7 @@ func (o goOptions) human() flower.HumanOptions {
 
 // runGo checks everything that can be checked before anything is written or spent, and then works under supervision.
 func (a *app) runGo(o goOptions, ask string) error {
-	if err := o.check(a); err != nil {
+	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
 	retry, err := o.wait.retry(a)
@@ -229,8 +231,8 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 
 func (g *goRun) rigOptions(ctx context.Context, w *watch) rigOptions {
 	opts := rigOptions{
-		place: g.place, human: g.human(), bench: true, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, print: g.print, budget: g.budget,
-		retry: g.retry, hurry: w.hurry,
+		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff,
+		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
 			g.follow(ctx, ev)

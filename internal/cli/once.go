@@ -42,6 +42,7 @@ type onceOptions struct {
 	resume       string
 	fork         bool
 	wait         waitOptions
+	confine      confineFlags
 }
 
 // onceCommand runs one agent once: no workflow, no lineage, no questions.
@@ -65,6 +66,7 @@ func (a *app) onceCommand() *cobra.Command {
 	f.StringVar(&o.resume, "resume", "", a.Say("flag.resume"))
 	f.BoolVar(&o.fork, "fork", false, a.Say("flag.fork"))
 	o.wait.add(f, a)
+	a.addConfine(f, &o.confine)
 	return c
 }
 
@@ -89,7 +91,7 @@ func (o onceOptions) check(a *app) error {
 }
 
 func (a *app) runOnce(o onceOptions, ask string) error {
-	if err := o.check(a); err != nil {
+	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
 	retry, err := o.wait.retry(a)
@@ -146,8 +148,8 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		budget: o.budget, prices: tilde(o.cfg.Prices.Path, o.place.home),
 	})
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
-		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, trim: o.global.trim, noHandoff: true, print: show,
-		observe: show.Event, budget: o.budget, retry: o.retry, hurry: w.hurry,
+		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, confine: o.confine, trim: o.global.trim,
+		noHandoff: true, print: show, observe: show.Event, budget: o.budget, retry: o.retry, hurry: w.hurry,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})
 	if err != nil {

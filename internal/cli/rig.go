@@ -30,15 +30,17 @@ type rig struct {
 	model *messages.Client
 	print *printer
 
-	windows flower.Windows
+	windows  flower.Windows
+	commands *proc.Supervisor
 }
 
 // rigOptions are what commands want of a rig.
 type rigOptions struct {
-	place place
-	human flower.HumanOptions // Store and the like are filled in
-	bench bool                // long results go to the workbench
-	trim  bool
+	place   place
+	human   flower.HumanOptions // Store and the like are filled in
+	bench   bool                // long results go to the workbench
+	confine confineFlags
+	trim    bool
 	// window in tokens, as the person says; 0: config or what is found out.
 	window    int
 	noHandoff bool
@@ -82,18 +84,24 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	}
 	r.room = newRoom(opts)
 	err = r.room.Keep(ctx, func() error {
-		r.store, err = a.openStore(ctx, opts.place, opts.print)
-		return err
+		if r.store == nil {
+			if r.store, err = a.openStore(ctx, opts.place, opts.print); err != nil {
+				return err
+			}
+		}
+		return opts.place.ignoreBooks()
 	})
-	if err != nil {
-		r.model.Close()
-		return nil, err
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
 		}
 	}()
+	if err != nil {
+		return nil, err
+	}
+	if r.commands, err = opts.place.supervise(opts.print); err != nil {
+		return nil, err
+	}
 	h := opts.human
 	h.Workspace, h.Store, h.Room, h.Lang, h.Now, h.Observe = opts.place.workspace, r.store, r.room, a.promptLang(), a.Now, opts.observe
 	if r.human, err = flower.NewHuman(h); err != nil {
@@ -138,6 +146,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	boxOptions := tools.Options{
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
 		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir}, Hurry: opts.hurry,
+		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
 	}
 	if opts.bench {
 		boxOptions.Bench = bench
@@ -146,6 +155,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	if err != nil {
 		return nil, err
 	}
+	opts.confine.sayConfined(opts.print, box.Confined())
 	var toolbox agent.Toolbox = box
 	if opts.guard != nil {
 		toolbox = opts.guard(toolbox)
@@ -162,8 +172,14 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 // close releases what newRig has opened.
 func (r *rig) close() error {
 	r.model.Close()
+	if r.commands != nil {
+		r.commands.Close() // before anybody else may take the run directory
+	}
 	if r.rt != nil {
 		r.rt.Release()
+	}
+	if r.store == nil {
+		return nil
 	}
 	if err := r.store.Close(); err != nil {
 		return fmt.Errorf("close store: %w", err)
