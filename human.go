@@ -29,6 +29,9 @@ type HumanOptions struct {
 	// Observe is told of questions, answers and remarks, from whichever goroutine they come. Nil tells nobody.
 	Observe func(Event)
 
+	// Redact takes secrets out of what is written into the workbench's notes; nil takes out nothing.
+	Redact func(string) string
+
 	Lang Lang
 	Now  func() time.Time // nil is time.Now
 }
@@ -96,7 +99,7 @@ func NewHuman(opts HumanOptions) (*Human, error) {
 		opts.Now = time.Now
 	}
 	return &Human{
-		opts: opts, project: ProjectKey(workspace), bench: workbench.Open(workspace),
+		opts: opts, project: ProjectKey(workspace), bench: workbench.Open(workspace).Redacting(opts.Redact),
 		asked: make(map[string]bool), goneCh: make(chan struct{}),
 	}, nil
 }

@@ -28,6 +28,8 @@ type manifest struct {
 	dir string
 	run string
 	now func() time.Time
+	// redact takes secrets out of texts; nil takes out nothing.
+	redact func(string) string
 
 	mu      sync.Mutex
 	rows    []StepResult
@@ -42,7 +44,7 @@ func (m *manifest) path() string { return filepath.Join(m.dir, manifestFile) }
 func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.rows = append(m.rows, row)
+	m.rows = append(m.rows, m.redacted(row))
 	var all []byte
 	kept, err = updateBook(ctx, m.path(), m.now(), func(old []byte) (_ []byte, err error) {
 		var ok bool
@@ -55,6 +57,19 @@ func (m *manifest) add(ctx context.Context, row StepResult) (kept string, err er
 		m.seen, m.written = all, len(m.rows)
 	}
 	return kept, err
+}
+
+// redacted is a row without secrets in the texts that models, tools and endpoints have a part in.
+func (m *manifest) redacted(row StepResult) StepResult {
+	if m.redact == nil {
+		return row
+	}
+	row.Text, row.Error = m.redact(row.Text), m.redact(row.Error)
+	row.Errors = slices.Clone(row.Errors)
+	for i, text := range row.Errors {
+		row.Errors[i] = m.redact(text)
+	}
+	return row
 }
 
 // merge puts this run's rows in the place of those that a manifest has of it.

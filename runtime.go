@@ -50,6 +50,10 @@ type RuntimeOptions struct {
 	// NoHandoff makes a full window end the step instead.
 	NoHandoff bool
 
+	// Redact takes secrets out of what is written into the manifest and the workbench's notes; nil takes out nothing. What
+	// goes into the store is the store's business.
+	Redact func(string) string
+
 	Lang      Lang    // of what flower says to models; zero is English
 	BudgetUSD float64 // of the whole run; 0 does not limit
 
@@ -129,8 +133,8 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 		opts.RunID = NewRunID(opts.Now())
 	}
 	return &Runtime{
-		opts: opts, workspace: workspace, bench: workbench.Open(workspace),
-		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now},
+		opts: opts, workspace: workspace, bench: workbench.Open(workspace).Redacting(opts.Redact),
+		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now, redact: opts.Redact},
 		meter:     agent.NewMeter(opts.BudgetUSD),
 		saidBooks: make(map[string]bool), handed: make(map[string]*generations), saidModels: make(map[[2]string]bool),
 	}, nil

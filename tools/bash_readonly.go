@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -28,9 +29,12 @@ func (b *Box) readOnly(ctx context.Context, cmd proc.Command, command string) ag
 	env = append(env, "PWD="+b.workspace)
 	var keys []string
 	if strings.Contains(command, "git") {
-		var err error
-		if keys, err = b.gitSettings(ctx, env); err != nil {
-			return agent.DeniedResult(refusedText(err.Error()))
+		for _, dir := range append([]string{b.workspace}, shell.Dirs(command)...) {
+			more, err := b.gitSettings(ctx, dir, env)
+			if err != nil {
+				return agent.DeniedResult(refusedText(err.Error()))
+			}
+			keys = append(keys, more...)
 		}
 	}
 	cmd.Env = slices.Concat(env, shell.GitEnv(keys...))                // the last entry of a name counts
@@ -41,14 +45,21 @@ func (b *Box) readOnly(ctx context.Context, cmd proc.Command, command string) ag
 // gitSettingsTimeout is ample for a program that reads a few small files.
 const gitSettingsTimeout = 10 * time.Second
 
-// gitSettings returns the names of git's settings in the workspace; none where there is no git, because then nothing can use them.
-func (b *Box) gitSettings(ctx context.Context, env []string) ([]string, error) {
+// gitSettings returns the names of git's settings in a directory; none where there is no git or no such directory,
+// because then nothing can use them.
+func (b *Box) gitSettings(ctx context.Context, dir string, env []string) ([]string, error) {
 	git := b.program("git")
 	if git == "" {
 		return nil, nil
 	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(b.workspace, dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, nil
+	}
 	res, err := b.commands.Run(ctx, proc.Command{
-		Argv: []string{git, "config", "--list", "--name-only"}, Dir: b.workspace,
+		Argv: []string{git, "config", "--list", "--name-only"}, Dir: dir,
 		Env: append(append([]string{}, env...), shell.GitEnv()...), Timeout: gitSettingsTimeout, Confine: b.reader.Start,
 	})
 	switch {

@@ -178,6 +178,15 @@ func TestEphemeralBashAndGitSettings(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(f.dir, "made")); err == nil {
 		t.Error("git started a program that the repository names")
 	}
+	f.use(agent.Spec{Tools: []string{Bash}}, f.env)
+	f.ok(Bash, in{"command": `mkdir sub && cd sub && git init -q . && echo "*.txt filter=other" >.gitattributes && echo a >a.txt && git -c user.name=n -c user.email=e add -A &&
+		git -c user.name=n -c user.email=e commit -qm c && echo b >a.txt && for k in filter.other.clean core.fsmonitor; do git config $k "$PWD/../prog"; done; rm -f ../made`})
+	f.use(agent.Spec{Tools: []string{Bash}, EphemeralShell: true}, f.env)
+	wants(t, f.ok(Bash, in{"command": "cd sub && git status --short && git diff"}), " M a.txt\n", "-a\n+b\n")
+	wants(t, f.ok(Bash, in{"command": "cd nowhere; git status --short"}), "No such file", "?? sub/\n")
+	if _, err := os.Stat(filepath.Join(f.dir, "made")); err == nil {
+		t.Error("git started a program that a repository below names")
+	}
 	f.file(".git/config", "[broken\n")
 	wants(t, f.denied(Bash, in{"command": "git status"}), "settings of git could not be read")
 	f.ok(Bash, in{"command": "ls"})

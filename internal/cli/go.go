@@ -117,7 +117,7 @@ func (a *app) runGo(o goOptions, ask string) error {
 	}
 	// Talking to a flower that runs already needs no credentials: run says if they are missed.
 	cfg, redactor, cfgErr := a.loadConfig()
-	if ask = strings.TrimSpace(ask); ask == "/new" { // as it is typed at the prompt
+	if ask = strings.TrimSpace(a.withoutKeys(ask)); ask == "/new" { // as it is typed at the prompt
 		o.fresh, ask = true, ""
 	}
 	g := &goRun{app: a, goOptions: o, ask: ask, place: where, cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry}

@@ -47,7 +47,7 @@ func (a *app) newInput() *input {
 	}
 	terminal := in.terminal
 	go func() {
-		readLines(a.stdio.In, lines)
+		readLines(a.stdio.In, lines, a.withoutKeys)
 		// A terminal that is gone is like SIGHUP, also where that has not come. Nobody has said then that they leave: the
 		// lines do not end. Who ignores SIGHUP goes on without one.
 		if terminal && !isTerminal(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
@@ -61,6 +61,9 @@ func (a *app) newInput() *input {
 
 // readLines sends line after line until the end. An error is an end: a terminal that was closed gives EIO.
 func readLines(r io.Reader, lines chan<- tui.Line) {
+// readLines sends line after line, as clean makes them, until the end. An error is an end: a terminal that was closed
+// gives EIO.
+func readLines(r io.Reader, lines chan<- inputLine, clean func(string) string) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in)
@@ -68,6 +71,8 @@ func readLines(r io.Reader, lines chan<- tui.Line) {
 			return
 		}
 		lines <- tui.Line{Text: line}
+		line.text = clean(line.text)
+		lines <- line
 		if err != nil {
 			return
 		}

@@ -172,7 +172,7 @@ func TestTerminalLines(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	lines := make(chan tui.Line, 9)
 	whole := strings.Repeat("x", maxRequest)
-	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines)
+	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines, func(s string) string { return s })
 	close(lines)
 	var got []tui.Line
 	for l := range lines {
@@ -187,6 +187,8 @@ func TestLongLines(t *testing.T) {
 func TestBrokenInput(t *testing.T) {
 	lines := make(chan tui.Line, 9)
 	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines)
+	lines := make(chan inputLine, 9)
+	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines, func(s string) string { return s })
 	close(lines)
 	var got []string
 	for l := range lines {

@@ -109,7 +109,8 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	if err != nil {
 		return err
 	}
-	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(ask), place: where, cfg: cfg, redactor: redactor, retry: retry}
+	o.instructions = a.withoutKeys(o.instructions)
+	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(a.withoutKeys(ask)), place: where, cfg: cfg, redactor: redactor, retry: retry}
 	return a.supervise(r.run)
 }
 

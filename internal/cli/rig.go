@@ -61,6 +61,7 @@ func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
 	redactor := config.NewRedactor(cfg.Secrets()...)
 	a.out.hide(redactor.Redact)
 	a.err.hide(redactor.Redact)
+	a.redact = redactor.Redact
 	own, bad := prices(cfg.Prices)
 	a.prices = own
 	if err == nil {
@@ -102,12 +103,14 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	if r.commands, err = opts.place.supervise(opts.print); err != nil {
 		return nil, err
 	}
+	kept := redacting{Store: r.store, redact: redactor.Redact}
 	h := opts.human
-	h.Workspace, h.Store, h.Room, h.Lang, h.Now, h.Observe = opts.place.workspace, r.store, r.room, a.promptLang(), a.Now, opts.observe
+	h.Workspace, h.Store, h.Room, h.Lang, h.Now, h.Observe = opts.place.workspace, kept, r.room, a.promptLang(), a.Now, opts.observe
+	h.Redact = redactor.Redact
 	if r.human, err = flower.NewHuman(h); err != nil {
 		return nil, err
 	}
-	engine, err := a.newEngine(r, cfg, redactor, opts)
+	engine, err := a.newEngine(r, kept, cfg, redactor, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +118,8 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Room: r.room, Human: r.human,
 		Windows: r.windows, NoHandoff: opts.noHandoff,
+		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: kept, Redact: redactor.Redact, Room: r.room, Human: r.human,
+		Windows: a.newWindows(cfg, r.model, opts.window), NoHandoff: opts.noHandoff,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err
@@ -141,8 +146,8 @@ func newRoom(opts rigOptions) *agent.Room {
 	})
 }
 
-func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, opts rigOptions) (*agent.Engine, error) {
-	bench := workbench.Open(opts.place.workspace)
+func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *config.Redactor, opts rigOptions) (*agent.Engine, error) {
+	bench := workbench.Open(opts.place.workspace).Redacting(redactor.Redact)
 	boxOptions := tools.Options{
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
 		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir}, Hurry: opts.hurry,
@@ -163,7 +168,7 @@ func (a *app) newEngine(r *rig, cfg config.Config, redactor *config.Redactor, op
 	retry := opts.retry
 	retry.Room = r.room
 	return agent.New(agent.Options{
-		Model: agent.WithRetry(r.model, retry), Log: r.store, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
+		Model: agent.WithRetry(r.model, retry), Log: log, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
 		Window: messages.Window, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})

@@ -22,7 +22,9 @@
 //   - the environment sets nothing that makes a reader start programs
 //     (LD_PRELOAD, RIPGREP_CONFIG_PATH, GREP_OPTIONS and their kind);
 //   - git gets the entries of [GitEnv] and the line is passed through [Harden],
-//     because a repository's own configuration names programs that readers start;
+//     because a repository's own configuration names programs that readers start, in
+//     every directory of [Dirs];
+//   - CDPATH is not set;
 //   - a deadline ends a line that reads a pipe or a huge tree.
 //
 // Reading is not restricted: which files may be seen is another guard's business.
@@ -83,7 +85,10 @@ func judge(command string) (file *syntax.File, reason string) {
 	if len(file.Stmts) == 0 {
 		return nil, "there is nothing to run"
 	}
-	return file, judgeStmts(file.Stmts)
+	if reason := judgeStmts(file.Stmts); reason != "" {
+		return nil, reason
+	}
+	return file, onlyMoves(file)
 }
 
 // scanSource refuses text on which bash and the parser could disagree, before it

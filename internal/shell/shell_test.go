@@ -137,6 +137,22 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestDirs(t *testing.T) {
+	for command, want := range map[string]string{
+		"ls":                                  "",
+		"cd sub && git status":                "sub",
+		"cd /a && git status":                 "/a",
+		"cd a && cd b && git status":          "a b a/b",
+		"(cd a && git log); cd ../b && ls":    "a ../b b",
+		"cd x && rm y":                        "",
+		"cd a && cd ../c && cd /d && git log": "a ../c c /d",
+	} {
+		if got := strings.Join(Dirs(command), " "); got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+}
+
 // FuzzEphemeral checks on accepted lines, with a tree of its own, that every program
 // is on the list and nothing is written.
 func FuzzEphemeral(f *testing.F) {

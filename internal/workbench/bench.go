@@ -39,6 +39,7 @@ const fileMode fs.FileMode = 0o666
 type Bench struct {
 	workspace string
 	dir       string
+	redact    func(string) string // of what is written; nil changes nothing
 }
 
 // Open returns the bench of a workspace, <workspace>/.flower. Nothing is read
@@ -50,6 +51,19 @@ func Open(workspace string) *Bench {
 // OpenAt is Open with the bench in another directory.
 func OpenAt(workspace, dir string) *Bench {
 	return &Bench{workspace: workspace, dir: dir}
+}
+
+// Redacting is the same bench, whose notes and spilled texts go through redact
+// before they are written; nil changes nothing.
+func (b *Bench) Redacting(redact func(string) string) *Bench {
+	return &Bench{workspace: b.workspace, dir: b.dir, redact: redact}
+}
+
+func (b *Bench) clean(text string) string {
+	if b.redact == nil {
+		return text
+	}
+	return b.redact(text)
 }
 
 // OutsideDir is where the bench of a workspace lies when it must not be in the

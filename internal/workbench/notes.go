@@ -124,6 +124,7 @@ func (b *Bench) UpdateNote(name string, update func(old string, there bool) (tex
 		return fmt.Errorf("change note: %w", err)
 	}
 	text, changed := update(old, there)
+	text = b.clean(text)
 	if !changed || (there && text == old) {
 		return nil
 	}

@@ -24,6 +24,7 @@ const spillHeld = 16 << 10
 // of its SHA-256, and returns the path relative to the workspace. Writing the
 // same text again does nothing.
 func (b *Bench) Spill(text string) (string, error) {
+	text = b.clean(text)
 	sum := sha256.Sum256([]byte(text))
 	path, there := b.spilled(sum[:], int64(len(text)))
 	if there {
@@ -55,7 +56,8 @@ func (b *Bench) relative(path string) string {
 	return rel
 }
 
-// Stream is a result that is spilled while it comes, byte for byte. One that
+// Stream is a result that is spilled while it comes, byte for byte, secrets
+// included: who writes has taken them out. One that
 // turns out to be short needs no file. It is for one goroutine.
 type Stream struct {
 	bench *Bench

@@ -1,0 +1,93 @@
+package shell
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A line may begin its work elsewhere: "cd sub && git status". The rules about files that never end look at how a path
+// begins, so a directory from which a harmless path would lead to one of them is refused.
+
+// maxDirs is how often a line may change the directory.
+const maxDirs = 4
+
+// judgeCd accepts one plain directory. No flag, no variable, and nothing that leads to the root, to devices or to the
+// kernel's files.
+func judgeCd(args []word) string {
+	if len(args) != 1 {
+		return "it takes one directory here"
+	}
+	w := args[0]
+	switch dir := path.Clean(w.text); {
+	case w.text == "" || w.glob || w.dyn || strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "~"):
+		return fmt.Sprintf("%s is not a plain directory", clip(w.text))
+	case dir == "/" || dir == ".." || strings.HasSuffix(dir, "/.."):
+		return fmt.Sprintf("%s may be the root, from where devices are reached", clip(w.text))
+	}
+	return endless(w)
+}
+
+// onlyMoves reports whether the line does nothing but change the directory, and whether it does so too often.
+func onlyMoves(file *syntax.File) string {
+	moves, others := 0, 0
+	eachCall(file, func(words []string) {
+		if words[0] == "cd" {
+			moves++
+		} else {
+			others++
+		}
+	})
+	switch {
+	case others == 0 && moves > 0:
+		return "a change of the directory ends with the line"
+	case moves > maxDirs:
+		return "the line changes the directory too often"
+	}
+	return ""
+}
+
+// Dirs returns the directories, besides the one it starts in, that parts of an ephemeral line may work in: absolute, or
+// relative to where it starts. It errs on the side of too many. Of a line that is not ephemeral it returns nil.
+func Dirs(command string) []string {
+	file, reason := judge(command)
+	if reason != "" {
+		return nil
+	}
+	dirs := []string{"."}
+	eachCall(file, func(words []string) {
+		if words[0] != "cd" {
+			return
+		}
+		for _, from := range slices.Clone(dirs) { // a subshell leaves the others where they are, and a cd may fail
+			to := path.Clean(words[1])
+			if !path.IsAbs(to) {
+				to = path.Join(from, to)
+			}
+			if !slices.Contains(dirs, to) {
+				dirs = append(dirs, to)
+			}
+		}
+	})
+	return dirs[1:]
+}
+
+// eachCall calls f with the words of every simple command of an accepted line, in order.
+func eachCall(file *syntax.File, f func(words []string)) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok {
+			words := make([]string, len(c.Args))
+			for i, a := range c.Args {
+				w, _ := evalWord(a)
+				words[i] = w.text
+			}
+			if len(words) > 0 {
+				f(words)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,107 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// kept are the members whose strings Redacted leaves alone: what the API has signed or encrypted, and the data of
+// images, in which anything may look like a key.
+var kept = map[string]bool{"thinking": true, "signature": true, "data": true, "uuid": true, "parentUuid": true, "sessionId": true, "timestamp": true}
+
+// Redacted returns the entry with every string of its JSON changed by redact, at any depth, and the ids of the calls
+// whose input is not the same any more. Left as they are: names of members, thinking, and the data of images. redact
+// must not change what it has made.
+func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
+	raw, err := e.MarshalJSON()
+	if err != nil {
+		return Entry{}, nil, err
+	}
+	changed := redactStrings(raw, redact)
+	if bytes.Equal(changed, raw) {
+		return e, nil, nil
+	}
+	out, err := ParseEntry(changed)
+	if err != nil {
+		return Entry{}, nil, err
+	}
+	var calls []string
+	if e.Message != nil && out.Message != nil && len(e.Message.Content) == len(out.Message.Content) {
+		for i, b := range e.Message.Content {
+			if b.Type == TypeToolUse && !sameJSON(b.Input, out.Message.Content[i].Input) {
+				calls = append(calls, b.ID)
+			}
+		}
+	}
+	return out, calls, nil
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var one, other bytes.Buffer
+	if json.Compact(&one, a) != nil || json.Compact(&other, b) != nil {
+		return false
+	}
+	return bytes.Equal(one.Bytes(), other.Bytes())
+}
+
+// redactStrings changes the strings of valid JSON and keeps every other byte.
+func redactStrings(raw []byte, redact func(string) string) []byte {
+	var out []byte // nil while nothing has changed
+	done := 0      // of raw, in out
+	key := ""
+	depth, input := 0, 0 // of open brackets; of those, where the input of a call is, 0 outside of one
+	for at := 0; at < len(raw); {
+		switch raw[at] {
+		case '{', '[':
+			if depth++; key == "input" && input == 0 {
+				input = depth
+			}
+			key = ""
+		case '}', ']':
+			if depth == input {
+				input = 0
+			}
+			depth--
+		}
+		if raw[at] != '"' {
+			at++
+			continue
+		}
+		end := stringEnd(raw, at)
+		literal := raw[at:end]
+		from := at
+		at = end
+		var text string
+		if json.Unmarshal(literal, &text) != nil {
+			continue
+		}
+		if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			key = text
+			continue
+		}
+		if kept[key] && input == 0 { // a call may call its parameters anything
+			continue
+		}
+		if clean := redact(text); clean != text {
+			out = append(append(out, raw[done:from]...), mustEncode(clean)...)
+			done = end
+		}
+	}
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+// stringEnd is the index behind the string literal that begins at raw[at].
+func stringEnd(raw []byte, at int) int {
+	for i := at + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
