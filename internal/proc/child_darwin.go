@@ -83,6 +83,9 @@ func (c *child) detach() {
 	_ = cat.Run() // without it the pipe is closed: worse, but not an error
 }
 
+// lost is false: there is no keeper.
+func (c *child) lost() bool { return false }
+
 // over says that nothing is left to end.
 func (c *child) over() bool { return len(c.members()) == 0 }
 

@@ -17,6 +17,7 @@ type child struct {
 	id      string // of its mark
 	keeper  *exec.Cmd
 	main    int
+	owner   owner    // the keeper as a process
 	control *os.File // closing it lets the keeper end the tree
 	record  string   // path; "" = none
 
@@ -56,6 +57,7 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 		_, _ = controlW.Close(), statusR.Close()
 		return nil, err
 	}
+	t.owner = ownerOf(t.keeper.Process.Pid)
 	t.record = note(opts.records, t)
 	_ = statusW.Close()
 	what := order{path: c.Path, dir: c.Dir, argv: c.Args, env: append(c.Environ(), mark)}
@@ -66,7 +68,11 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 	}
 	if err != nil {
 		t.end(nil, statusR)
-		return nil, &os.PathError{Op: "start", Path: c.Path, Err: err}
+		if !t.lost() {
+			return nil, &os.PathError{Op: "start", Path: c.Path, Err: err}
+		}
+		opts.done() // the command was quick to kill its keeper: it runs, and has to be looked for
+		return t, nil
 	}
 	go func() {
 		defer opts.done()
@@ -151,18 +157,19 @@ func (c *child) members() []process {
 	if !c.over() {
 		return descendants(c.keeper.Process.Pid)
 	}
-	if _, signal := c.keeperEnd(); signal == "" {
+	if !c.lost() {
 		return nil // it ends by itself only after its tree
 	}
-	return marked(c.id)
+	return marked(c.id, c.owner)
 }
 
-// keeperEnd is how the keeper ended; it must have.
-func (c *child) keeperEnd() (code int, signal string) {
-	if how, ok := c.keeper.ProcessState.Sys().(syscall.WaitStatus); ok {
-		return outcome(how)
+// lost says that the keeper was killed, so that the tree has to be looked for.
+func (c *child) lost() bool {
+	if !c.over() {
+		return false
 	}
-	return 0, ""
+	how, ok := c.keeper.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && how.Signaled()
 }
 
 // signal reaches every member.

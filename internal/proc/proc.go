@@ -54,6 +54,10 @@ const (
 	// pollTime is how often a stop looks whether the tree is empty: there
 	// is nothing to wait on for processes that are not our children.
 	pollTime = 10 * time.Millisecond
+	// quietLooks is how often in a row nothing must be seen of a tree whose
+	// keeper was killed: a process that starts another program, or is started,
+	// hides for a moment.
+	quietLooks = 5
 )
 
 // Command says what to run. Exactly one of Argv and Script is set; everything
@@ -367,13 +371,19 @@ func (c *child) emptied(limit time.Duration, hurry <-chan struct{}, again func()
 	defer deadline.Stop()
 	poll := time.NewTicker(pollTime)
 	defer poll.Stop()
-	running := c.ended
+	running, quiet := c.ended, 0
 	for {
 		if again != nil {
 			again()
 		}
-		if running == nil && len(c.members()) == 0 {
-			return true
+		switch {
+		case running != nil:
+		case len(c.members()) > 0:
+			quiet = 0
+		default:
+			if quiet++; quiet == quietLooks || !c.lost() {
+				return true
+			}
 		}
 		select {
 		case <-running:

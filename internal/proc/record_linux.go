@@ -56,7 +56,7 @@ func note(dir string, c *child) string {
 	if dir == "" {
 		return ""
 	}
-	data, err := json.Marshal(record{Mark: c.id, Keeper: ownerOf(c.keeper.Process.Pid), Flower: ownerOf(os.Getpid()), Boot: bootID()})
+	data, err := json.Marshal(record{Mark: c.id, Keeper: c.owner, Flower: ownerOf(os.Getpid()), Boot: bootID()})
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}
@@ -123,7 +123,7 @@ func readRecord(path string) (record, bool) {
 
 // members are the live processes of the command, without its keeper.
 func (r record) members() []process {
-	list := marked(r.Mark)
+	list := marked(r.Mark, r.Keeper)
 	if r.Keeper.alive() {
 		seen := map[int]bool{}
 		for _, p := range list {
@@ -161,13 +161,16 @@ func endOrphans(orphans []record) {
 	signal(syscall.SIGCONT)
 	poll := time.NewTicker(pollTime)
 	defer poll.Stop()
+	quiet := 0
 	grace := time.Now().Add(DefaultGrace)
 	for time.Now().Before(grace.Add(killWait)) {
 		sig := syscall.Signal(0) // only looks
 		if time.Now().After(grace) {
 			sig = syscall.SIGKILL
 		}
-		if !signal(sig) {
+		if signal(sig) {
+			quiet = 0
+		} else if quiet++; quiet == quietLooks {
 			return
 		}
 		<-poll.C

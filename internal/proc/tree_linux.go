@@ -14,6 +14,7 @@ import (
 // process is one at one moment.
 type process struct {
 	pid, ppid, pgid int
+	session         int
 	start           uint64 // clock ticks after the system's start
 	dead            bool   // a zombie: ended, and nobody has asked for its status yet
 	name            string
@@ -31,7 +32,7 @@ func readProcess(pid int) (p process, ok bool) {
 	if open < 0 || end < open {
 		return process{}, false
 	}
-	const state, ppid, pgrp, start = 0, 1, 2, 19 // proc(5) counts from 3
+	const state, ppid, pgrp, session, start = 0, 1, 2, 3, 19 // proc(5) counts from 3
 	fields := bytes.Fields(stat[end+1:])
 	if len(fields) <= start {
 		return process{}, false
@@ -40,6 +41,7 @@ func readProcess(pid int) (p process, ok bool) {
 	p.dead = bytes.ContainsAny(fields[state], "ZXx")
 	p.ppid, _ = strconv.Atoi(string(fields[ppid]))
 	p.pgid, _ = strconv.Atoi(string(fields[pgrp]))
+	p.session, _ = strconv.Atoi(string(fields[session]))
 	p.start, err = strconv.ParseUint(string(fields[start]), 10, 64)
 	return p, err == nil
 }
@@ -87,13 +89,23 @@ func descendants(root int) []process {
 // markName is the variable that marks the processes of a command.
 const markName = "FLOWER_COMMAND"
 
-// marked lists the live processes with the mark of a command.
-func marked(id string) []process {
+// marked lists the live processes with the mark of a command, and those of the
+// session that its keeper led: while a process starts a program its environment
+// cannot be seen for a moment. The number of a keeper is not used again while
+// its session lasts; if it was, what is found there must not count.
+func marked(id string, keeper owner) []process {
+	if _, other := readProcess(keeper.PID); other && !keeper.alive() {
+		keeper.PID = -1
+	}
 	mark := []byte("\x00" + markName + "=" + id + "\x00")
 	var list []process
 	for _, pid := range allPIDs() {
 		p, ok := readProcess(pid)
 		if !ok || p.dead || pid == os.Getpid() {
+			continue
+		}
+		if p.session == keeper.PID && p.start >= keeper.Start {
+			list = append(list, p)
 			continue
 		}
 		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
