@@ -57,8 +57,6 @@ type app struct {
 	tty    *tui.Terminal       // while a run has the terminal; nil elsewhere
 	hungUp chan struct{}       // closed when the terminal that input comes from is gone
 	redact func(string) string // takes secrets out; nil before they are known
-	prices messages.Prices     // the person's own; nil until loadConfig
-	hungUp chan struct{}       // closed when the terminal that input comes from is gone
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what

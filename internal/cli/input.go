@@ -47,7 +47,7 @@ func (a *app) newInput() *input {
 	}
 	terminal := in.terminal
 	go func() {
-		readLines(a.stdio.In, lines, a.withoutKeys)
+		readLines(a.stdio.In, lines)
 		// A terminal that is gone is like SIGHUP, also where that has not come. Nobody has said then that they leave: the
 		// lines do not end. Who ignores SIGHUP goes on without one.
 		if terminal && !isTerminal(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
@@ -61,9 +61,6 @@ func (a *app) newInput() *input {
 
 // readLines sends line after line until the end. An error is an end: a terminal that was closed gives EIO.
 func readLines(r io.Reader, lines chan<- tui.Line) {
-// readLines sends line after line, as clean makes them, until the end. An error is an end: a terminal that was closed
-// gives EIO.
-func readLines(r io.Reader, lines chan<- inputLine, clean func(string) string) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in)
@@ -71,8 +68,6 @@ func readLines(r io.Reader, lines chan<- inputLine, clean func(string) string) {
 			return
 		}
 		lines <- tui.Line{Text: line}
-		line.text = clean(line.text)
-		lines <- line
 		if err != nil {
 			return
 		}
@@ -103,7 +98,7 @@ func (in *input) next(ctx context.Context) (string, bool, error) {
 			err := in.app.checkRequest(line.Text)
 			switch {
 			case err == nil:
-				return strings.TrimSpace(line.Text), ok && !line.End, nil
+				return strings.TrimSpace(in.app.withoutKeys(line.Text)), ok && !line.End, nil
 			case in.app.tty == nil:
 				return "", false, err
 			}
@@ -155,7 +150,7 @@ func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
 			in.end(human, patient && (first || in.terminal))
 			return
 		}
-		line.Text = strings.ToValidUTF8(line.Text, "\uFFFD")
+		line.Text = in.app.withoutKeys(strings.ToValidUTF8(line.Text, "\uFFFD"))
 		switch {
 		case line.End:
 			in.end(human, patient)

@@ -172,7 +172,7 @@ func TestTerminalLines(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	lines := make(chan tui.Line, 9)
 	whole := strings.Repeat("x", maxRequest)
-	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines, func(s string) string { return s })
+	readLines(strings.NewReader(whole+"\n"+whole+"yyy\nshort\nlast"), lines)
 	close(lines)
 	var got []tui.Line
 	for l := range lines {
@@ -187,8 +187,6 @@ func TestLongLines(t *testing.T) {
 func TestBrokenInput(t *testing.T) {
 	lines := make(chan tui.Line, 9)
 	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines)
-	lines := make(chan inputLine, 9)
-	readLines(io.MultiReader(strings.NewReader("one\ntw"), brokenReader{}), lines, func(s string) string { return s })
 	close(lines)
 	var got []string
 	for l := range lines {
@@ -283,7 +281,7 @@ func TestReceiptLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &input{app: a, terminal: true}
-	in.fromTerminal(t.Context(), human, "in green")
+	in.fromTerminal(t.Context(), human, tui.Line{Text: "in green"})
 	if got := errs.String(); !strings.HasPrefix(got, "! NOT kept, say it again later: in green (") || out.Len() > 0 {
 		t.Errorf("%q, %q", got, &out)
 	}

@@ -116,10 +116,8 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	}
 	r.windows = a.newWindows(cfg, r.model, opts.window)
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
-		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: r.store, Room: r.room, Human: r.human,
-		Windows: r.windows, NoHandoff: opts.noHandoff,
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: kept, Redact: redactor.Redact, Room: r.room, Human: r.human,
-		Windows: a.newWindows(cfg, r.model, opts.window), NoHandoff: opts.noHandoff,
+		Windows: r.windows, NoHandoff: opts.noHandoff,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err
