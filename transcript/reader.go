@@ -319,8 +319,8 @@ func escape(text []byte) (c rune, n int) {
 	if len(text) < 2 {
 		return 0, 0
 	}
-	if i := strings.IndexByte(`"\/bfnrt`, text[1]); i >= 0 {
-		return rune("\"\\/\b\f\n\r\t"[i]), 2
+	if c := short[text[1]]; c != 0 {
+		return rune(c), 2
 	}
 	c, ok := escapedRune(text)
 	if !ok {
