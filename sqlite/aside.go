@@ -63,6 +63,9 @@ func PutAside(ctx context.Context, path string, now time.Time) (kept string, err
 		return "", fmt.Errorf("put store aside: %w", err)
 	}
 	failpoint.At("aside.inside")
+	if err := unmark(path); err != nil {
+		return "", fmt.Errorf("put store aside: %w", err)
+	}
 	for _, ending := range besides {
 		if err := os.Rename(path+ending, kept+ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("put store aside: %w", err)
@@ -152,6 +155,8 @@ func copyBefore(ctx context.Context, path, what string, now time.Time) (kept str
 		return "", err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	failpoint.At("copy.before")
+	defer failpoint.At("copy.after")
 	part := path + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err // of one that was cut
@@ -172,6 +177,7 @@ func copyBefore(ctx context.Context, path, what string, now time.Time) (kept str
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return "", err
 	}
+	failpoint.At("copy.inside")
 	base := path + ".before-" + what + "-" + now.Format(disk.StampLayout)
 	kept = base
 	for n := 2; disk.Exists(kept); n++ { // nobody else makes such names: the lock is held
@@ -213,7 +219,8 @@ func (s *Store) keepOld(ctx context.Context, path string) (err error) {
 // the schema; "" if it has made none.
 func (s *Store) Copied() string { return s.copied }
 
-// checkMost is the size in bytes up to which a database is read as a whole when it is opened: some milliseconds.
+// checkMost is the size in bytes up to which a database is read as a whole when it is opened: some milliseconds. Of a larger
+// one damage shows when it is met (ErrDamaged).
 const checkMost = 16 << 20
 
 // checkWhole finds damage that the schema does not show.
@@ -230,7 +237,7 @@ func checkWhole(ctx context.Context, db querier, path string) error {
 	if (logErr != nil || log.Size() == 0) && info.Size()%page != 0 {
 		return fmt.Errorf("%w: its last page is cut", ErrNotDatabase)
 	}
-	if info.Size() > checkMost {
+	if info.Size() > checkMost && !marked(path) {
 		return nil
 	}
 	var said string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,6 +67,69 @@ func TestPutAside(t *testing.T) {
 			t.Errorf("%s: changed on the way (%v)", name, err)
 		}
 		noErr(t, openAt(t, path, "/w").Close())
+	}
+}
+
+// TestDamageDeepInside: damage in a store that is too large to be read as a whole is met where it lies. It is said to be
+// damage, by reading and by writing, and the next one who opens the store finds it.
+func TestDamageDeepInside(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "sessions.db")
+	s := openAt(t, path, "/w")
+	key := func(i int) agent.Key { return agent.Key{Project: "p", Session: fmt.Sprint("s", i)} }
+	for i := range 20 {
+		noErr(t, s.Append(ctx, key(i), storetest.Entries(string(bytes.Repeat([]byte("x"), 1000)), 1000)...))
+	}
+	noErr(t, s.Close())
+	whole, err := os.ReadFile(path)
+	noErr(t, err)
+	if len(whole) < checkMost+checkMost/2 {
+		t.Fatalf("%d bytes are too few", len(whole))
+	}
+	data := slices.Clone(whole)
+	const page = 8192
+	for at := len(data) / 4 / page * page; at < len(data)*3/4; at += page { // half of the pages, without their first bytes
+		clear(data[at : at+page/2])
+	}
+	noErr(t, os.WriteFile(path, data, 0o600))
+	for name, use := range map[string]func(*Store, int) error{
+		"load": func(s *Store, i int) error { _, err := s.Load(ctx, key(i)); return err },
+		"append": func(s *Store, i int) error {
+			return s.Append(ctx, key(i), storetest.Entries(fmt.Sprint("new", i), 2)...)
+		},
+	} {
+		noErr(t, os.WriteFile(path, data, 0o600))
+		s, err := Open(ctx, path, Options{Workspace: "/w"})
+		if err != nil {
+			t.Fatalf("%s: found too early for this test: %v", name, err)
+		}
+		err = nil
+		for i := 0; err == nil && i < 20; i++ {
+			err = use(s, i)
+		}
+		if !errors.Is(err, ErrDamaged) || errors.Is(err, ErrNotDatabase) {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = s.Close() // what it says of a damaged file does not matter
+		if _, err := Open(ctx, path, Options{Workspace: "/w"}); !errors.Is(err, ErrNotDatabase) {
+			t.Errorf("%s: opened again: %v", name, err)
+		}
+		kept, err := PutAside(ctx, path, noon)
+		noErr(t, err)
+		noErr(t, openAt(t, path, "/w").Close())
+		for _, p := range []string{path, kept} {
+			for _, f := range []string{p, p + "-wal", p + "-shm"} {
+				if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	// A store that was marked for nothing is used.
+	noErr(t, errors.Join(os.WriteFile(path, whole, 0o600), os.WriteFile(markName(path), nil, 0o600)))
+	noErr(t, openAt(t, path, "/w").Close())
+	if marked(path) {
+		t.Error("still marked")
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Store) OpenCalls(ctx context.Context, key agent.Key) (map[string]agent.
 	if !usable(key) {
 		return open, nil
 	}
-	err := retry(ctx, func() (err error) {
+	err := s.read(ctx, func() (err error) {
 		clear(open)
 		rows, err := s.reader.QueryContext(ctx, `
 			SELECT call_id, input, started IS NOT NULL FROM flower_calls WHERE store_key = ? AND finished IS NULL`, key.String())

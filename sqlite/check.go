@@ -10,7 +10,7 @@ import (
 // Check reads the whole file and says whether it is intact, SQLite's own structures and numbers of entries both. It takes
 // as long as reading everything does and does not stop others from writing.
 func (s *Store) Check(ctx context.Context) error {
-	err := retry(ctx, func() error { return s.check(ctx) })
+	err := s.read(ctx, func() error { return s.check(ctx) })
 	if err != nil {
 		return fmt.Errorf("check store: %w", err)
 	}

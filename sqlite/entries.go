@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, key agent.Key) ([]json.RawMessage, err
 	if !usable(key) {
 		return nil, nil
 	}
-	entries, err := payloads(ctx, s.stmts.load, key.String())
+	entries, err := s.payloads(ctx, s.stmts.load, key.String())
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", key, err)
 	}
@@ -35,7 +35,7 @@ func (s *Store) Tail(ctx context.Context, key agent.Key, n int) ([]json.RawMessa
 	if !usable(key) {
 		return nil, nil
 	}
-	entries, err := payloads(ctx, s.stmts.tail, key.String(), max(n, 0))
+	entries, err := s.payloads(ctx, s.stmts.tail, key.String(), max(n, 0))
 	if err != nil {
 		return nil, fmt.Errorf("read end of session %s: %w", key, err)
 	}
@@ -49,7 +49,7 @@ func (s *Store) Has(ctx context.Context, key agent.Key) (bool, error) {
 		return false, nil
 	}
 	var has bool
-	err := retry(ctx, func() error {
+	err := s.read(ctx, func() error {
 		return s.stmts.has.QueryRowContext(ctx, key.String(), s.workspace).Scan(&has)
 	})
 	if err != nil {
@@ -60,9 +60,9 @@ func (s *Store) Has(ctx context.Context, key agent.Key) (bool, error) {
 
 // payloads returns what a query finds. A session can have many megabytes, which are not copied: the bytes are those of
 // the string that the driver has made of a row, and nobody may change them.
-func payloads(ctx context.Context, stmt *sql.Stmt, args ...any) ([]json.RawMessage, error) {
+func (s *Store) payloads(ctx context.Context, stmt *sql.Stmt, args ...any) ([]json.RawMessage, error) {
 	var entries []json.RawMessage
-	err := retry(ctx, func() (err error) {
+	err := s.read(ctx, func() (err error) {
 		entries = nil
 		rows, err := stmt.QueryContext(ctx, args...)
 		if err != nil {

@@ -34,7 +34,7 @@ func (s *Store) AddNote(ctx context.Context, project string, note agent.Note) er
 // PendingNotes implements flower.Store. The order is the one in which the notes were added: a clock can be set back.
 func (s *Store) PendingNotes(ctx context.Context, project string) ([]agent.Note, error) {
 	var notes []agent.Note
-	err := retry(ctx, func() (err error) {
+	err := s.read(ctx, func() (err error) {
 		notes = nil
 		rows, err := s.reader.QueryContext(ctx, `
 			SELECT id, text, at FROM flower_inbox WHERE project = ? AND delivered IS NULL ORDER BY rowid`, project)
@@ -84,7 +84,7 @@ func (s *Store) MarkDelivered(ctx context.Context, project string, ids []string)
 // Answer implements flower.Store.
 func (s *Store) Answer(ctx context.Context, callID string) (string, bool, error) {
 	var answer string
-	err := retry(ctx, func() error {
+	err := s.read(ctx, func() error {
 		return s.reader.QueryRowContext(ctx, `SELECT answer FROM flower_answers WHERE call_id = ?`, callID).Scan(&answer)
 	})
 	if errors.Is(err, sql.ErrNoRows) {

@@ -21,7 +21,7 @@ func (s *Store) Prefix(ctx context.Context, key agent.Key) (agent.Prefix, bool, 
 	}
 	var p agent.Prefix
 	var tools []byte
-	err := retry(ctx, func() error {
+	err := s.read(ctx, func() error {
 		return s.stmts.prefix.QueryRowContext(ctx, key.String()).Scan(&p.System, &tools, &p.Definition)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -129,7 +129,7 @@ func decodeTools(data []byte) ([]agent.ToolSpec, error) {
 // Sessions implements flower.Store.
 func (s *Store) Sessions(ctx context.Context, project string) ([]flower.SessionInfo, error) {
 	var list []flower.SessionInfo
-	err := retry(ctx, func() (err error) {
+	err := s.read(ctx, func() (err error) {
 		list = nil
 		rows, err := s.reader.QueryContext(ctx, `
 			SELECT substr(store_key, length(?1) + 2), mtime,

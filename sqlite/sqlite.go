@@ -104,6 +104,11 @@ func open(ctx context.Context, path string, opts Options) (_ *Store, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if marked(path) { // it was read as a whole just now
+		if err := unmark(path); err != nil {
+			return nil, err
+		}
+	}
 	s := &Store{workspace: opts.Workspace, now: opts.Now, turn: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now

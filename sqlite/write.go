@@ -146,7 +146,7 @@ func (s *Store) lead(ctx context.Context, own *change) error {
 	if s.closed {
 		return errClosed
 	}
-	return noRoom(s.path, retry(ctx, func() error {
+	return s.told(retry(ctx, func() error {
 		tx, err := s.writer.BeginTx(context.WithoutCancel(ctx), nil)
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (s *Store) lead(ctx context.Context, own *change) error {
 			s.apart(changes)
 			return nil
 		}
-		tell(changes, noRoom(s.path, err))
+		tell(changes, s.told(err))
 		return nil
 	}))
 }
@@ -170,7 +170,7 @@ func (s *Store) lead(ctx context.Context, own *change) error {
 // another's fault. Of a disk that is almost full the small ones may still fit.
 func (s *Store) apart(changes []*change) {
 	for _, c := range changes {
-		c.done <- noRoom(s.path, retry(c.ctx, func() error {
+		c.done <- s.told(retry(c.ctx, func() error {
 			tx, err := s.writer.BeginTx(c.ctx, nil)
 			if err != nil {
 				return err
@@ -202,6 +202,9 @@ func commit(tx *sql.Tx, changes []*change) error {
 	}
 	return err
 }
+
+// told is what callers are told of an error of a write.
+func (s *Store) told(err error) error { return s.damaged(noRoom(s.path, err)) }
 
 // reach is a fail point of a write: before anything is written, inside the transaction, after the commit.
 func reach(name, when string) {

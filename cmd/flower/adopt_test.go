@@ -1,11 +1,18 @@
 package main_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"flower/internal/failpoint"
 )
 
 // lineage is the step's session as the directory has it.
@@ -112,6 +119,80 @@ func TestAdopt(t *testing.T) {
 		s.sub(name, func(s *site) {
 			s.restore()
 			f(s, s.lineage(s.dir))
+		})
+	}
+}
+
+// TestKillWhileAdopting: whenever a process that takes over a moved directory is killed, doing it again finishes, and the
+// sessions go on.
+func TestKillWhileAdopting(t *testing.T) {
+	s := newSite(t)
+	for _, point := range []string{
+		"adopt.before:1", "adopt.inside:1", "adopt.after:1", // it looks what there is
+		"copy.before:1", "copy.inside:1", "copy.after:1", "adopt.before:2", "adopt.inside:2", "adopt.after:2",
+		"lineage.json.before:1", "lineage.json.inside:1", "lineage.json.after:1",
+	} {
+		for _, ran := range []bool{false, true} {
+			s.sub(fmt.Sprintf("%s, ran %v", point, ran), func(s *site) {
+				s.restore()
+				old, moved := s.lineage(s.dir), filepath.Join(s.root, "q")
+				s.must(os.Rename(s.dir, moved))
+				if ran { // so that the lineage to be taken is one that was put aside
+					if code, out := s.runIn(moved, "--timeout", "0"); code != 0 {
+						s.Fatalf("exit code %d\n%s", code, out)
+					}
+				}
+				s.killed(moved, point, "adopt")
+				s.adopts(moved, 0, `(\+ taken over from .*/p: \d sessions|nothing to adopt)`)
+				s.adopts(moved, 0, `nothing to adopt`)
+				code, out := s.runIn(moved, "--timeout", "0")
+				if s.says(out, ""); code != 0 || s.lineage(moved) != old {
+					s.Errorf("exit code %d, session %s, want %s\n%s", code, s.lineage(moved), old, out)
+				}
+			})
+		}
+	}
+}
+
+// killed runs the program in a directory until a fail point.
+func (s *site) killed(dir, point string, args ...string) {
+	s.Helper()
+	cmd := exec.Command(buildFailing(s.T), args...)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(s.env), failpoint.Env+"="+point)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		s.Fatalf("%v was not killed at %s: %v\n%s", args, point, err, out)
+	}
+}
+
+// TestKillWhileImporting: a session that is imported when the process is killed is there as a whole or not at all, and
+// importing it again gives all of it.
+func TestKillWhileImporting(t *testing.T) {
+	s := newSite(t)
+	s.restore()
+	id, file := s.lineage(s.dir), filepath.Join(s.root, "session.jsonl")
+	if code, out := s.run("sessions", "export", id, file); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	want, err := os.ReadFile(file)
+	s.must(err)
+	for _, point := range []string{"import.before:1", "import.inside:1", "import.after:1"} {
+		s.sub(point, func(s *site) {
+			dir := filepath.Join(s.root, "other-"+point)
+			s.must(os.Mkdir(dir, 0o755))
+			s.killed(dir, point, "sessions", "import", file)
+			code, out := s.runIn(dir, "sessions", "export", id)
+			if there := code == 0; there != (point == "import.after:1") || there && strings.Count(out, "\n") != bytes.Count(want, []byte("\n")) {
+				s.Errorf("after the kill: exit code %d\n%s", code, out)
+			}
+			if code, out := s.runIn(dir, "sessions", "import", file); code != 0 {
+				s.Errorf("again: exit code %d\n%s", code, out)
+			}
+			code, out = s.runIn(dir, "sessions", "export", id)
+			if code != 0 || strings.Count(out, "\n") != bytes.Count(want, []byte("\n")) {
+				s.Errorf("in the end: exit code %d\n%s", code, out)
+			}
 		})
 	}
 }

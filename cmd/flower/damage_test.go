@@ -3,25 +3,24 @@ package main_test
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"flower"
 	"flower/agent"
 	"flower/internal/cli"
 	"flower/internal/disk"
-	"flower/internal/failpoint"
+	"flower/internal/storetest"
 	"flower/modeltest"
+	"flower/sqlite"
 
 	_ "modernc.org/sqlite" // for changes behind flower's back
 )
@@ -405,6 +404,47 @@ func (s *site) sql(path, statements string) {
 	s.must(err, db.Close())
 }
 
+// TestDamageDeepInside: damage in a store that is too large to be read as a whole each time is met where it lies. It is
+// said what to do, and that helps.
+func TestDamageDeepInside(t *testing.T) {
+	s := newSite(t)
+	s.restore()
+	ctx := t.Context()
+	path := filepath.Join(s.dir, "runs", "sessions.db")
+	store, err := sqlite.Open(ctx, path, sqlite.Options{Workspace: s.dir})
+	s.must(err)
+	other := agent.Key{Project: flower.ProjectKey(s.dir), Session: "other"}
+	s.must(store.Append(ctx, other, storetest.Entries(strings.Repeat("x", 1000), 15_000)...), store.Close())
+	data, err := os.ReadFile(path)
+	s.must(err)
+	const page = 8192
+	hit := 0
+	for at := page; at < len(data); at += page {
+		if bytes.Contains(data[at:at+page], []byte("It rings.")) {
+			clear(data[at : at+100])
+			hit++
+		}
+	}
+	if s.must(os.WriteFile(path, data, 0o600)); hit == 0 || len(data) < 20<<20 {
+		t.Fatalf("%d pages of %d bytes damaged", hit, len(data))
+	}
+	code, out := s.run("--timeout", "0")
+	if s.says(out, `flower: .*the store is damaged.* - nothing of it was changed; start flower again: .*`); code != 1 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	code, out = s.run("--timeout", "0")
+	if s.says(out, newStore); code != 0 {
+		t.Errorf("the second time: exit code %d\n%s", code, out)
+	}
+	kept, err := filepath.Glob(path + ".bad-*")
+	if s.must(err); len(kept) == 0 {
+		t.Fatal("it is gone")
+	}
+	if info, err := os.Stat(kept[0]); err != nil || info.Size() < int64(len(data)) {
+		t.Errorf("it was kept in part: %v, %v", info, err)
+	}
+}
+
 // TestDamagedStoreInUse: a damaged store stays where it is while a flower is at work, if only in a session.
 func TestDamagedStoreInUse(t *testing.T) {
 	s := newSite(t)
@@ -445,13 +485,7 @@ func TestKillWhilePuttingAside(t *testing.T) {
 	s.restore()
 	path, log := filepath.Join(s.dir, "runs", "sessions.db"), []byte("what is not in the database yet")
 	s.must(os.WriteFile(path, []byte("no store"), 0o600), os.WriteFile(path+"-wal", log, 0o600))
-	cmd := exec.Command(buildFailing(t), "--timeout", "0")
-	cmd.Dir, cmd.Env = s.dir, append(slices.Clone(s.env), failpoint.Env+"=aside.inside:1")
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
-		t.Fatalf("not killed: %v\n%s", err, out)
-	}
+	s.killed(s.dir, "aside.inside:1", "--timeout", "0")
 	code, said := s.run("--timeout", "0")
 	s.says(said, `! starting with a new store: .*it is missing, and its log is not\); it is kept as runs/sessions\.db-wal\.bad-\d{8}-\d{6}`)
 	if code != 0 {

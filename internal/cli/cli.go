@@ -137,6 +137,9 @@ func (a *app) hint(err error) string {
 	if errors.Is(err, sqlite.ErrNewer) {
 		return a.Say("hint.newer")
 	}
+	if errors.Is(err, sqlite.ErrDamaged) {
+		return a.Say("hint.damaged")
+	}
 	if errors.Is(err, sqlite.ErrNotDatabase) {
 		return a.Say("hint.store")
 	}
