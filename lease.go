@@ -38,6 +38,9 @@ type Owner struct {
 	Step     string  // manifest label of the attempt that goes on or was the last; "" before the first
 	CostUSD  float64 // of its run so far, subagents included
 	Unpriced bool    // CostUSD is too low
+
+	Waiting agent.Outage // for the end of which requests wait; NoOutage: they do not
+	Since   time.Time    // they began to
 }
 
 // InUse is the error for a run directory or a session that another flower, or another run of this process, has.
@@ -72,11 +75,19 @@ type ownerRecord struct {
 	Step      string  `json:"step"`
 	CostUSD   float64 `json:"cost_usd"`
 	Unpriced  bool    `json:"unpriced,omitempty"`
+	Waiting   string  `json:"waiting,omitempty"`
+	Since     float64 `json:"waiting_since,omitempty"`
 }
 
 // note is the owner as it stands in the lease's file. What makes it too long is left out.
 func (o Owner) note() []byte {
-	record := ownerRecord{o.PID, o.Host, unixSeconds(o.Started), o.Run, o.Workspace, o.Step, o.CostUSD, o.Unpriced}
+	record := ownerRecord{
+		PID: o.PID, Host: o.Host, StartedAt: unixSeconds(o.Started), Run: o.Run, Workspace: o.Workspace, Step: o.Step,
+		CostUSD: o.CostUSD, Unpriced: o.Unpriced,
+	}
+	if o.Waiting != agent.NoOutage {
+		record.Waiting, record.Since = o.Waiting.String(), unixSeconds(o.Since)
+	}
 	data, err := marshal(record)
 	if err == nil && len(data) > disk.MaxNote {
 		record.Workspace = ""
@@ -94,7 +105,16 @@ func parseOwner(note []byte) (Owner, bool) {
 	if json.Unmarshal(note, &r) != nil || r.PID <= 0 {
 		return Owner{}, false
 	}
-	return Owner{r.PID, r.Host, fromUnix(r.StartedAt).Local(), r.Run, r.Workspace, r.Step, r.CostUSD, r.Unpriced}, true
+	o := Owner{
+		PID: r.PID, Host: r.Host, Started: fromUnix(r.StartedAt).Local(), Run: r.Run, Workspace: r.Workspace, Step: r.Step,
+		CostUSD: r.CostUSD, Unpriced: r.Unpriced,
+	}
+	for _, outage := range []agent.Outage{agent.Offline, agent.Portal, agent.Busy} {
+		if r.Waiting == outage.String() {
+			o.Waiting, o.Since = outage, fromUnix(r.Since).Local()
+		}
+	}
+	return o, true
 }
 
 // Running says whether a flower works through a workflow in a run directory ("" is DefaultRunDir), and which. It writes
@@ -322,6 +342,26 @@ func (rt *Runtime) report(label string) error {
 		_ = claim.SetNote(note) // what others read is a little old then
 	}
 	return nil
+}
+
+// waits says in the run directory's lease that the run waits for the end of an outage, or that it goes on.
+func (rt *Runtime) waits(label string, ev agent.Event) {
+	p, ok := ev.(agent.Progress)
+	if !ok {
+		return
+	}
+	switch d := p.Delta.(type) {
+	case agent.Waiting:
+		if d.Known {
+			return
+		}
+		rt.edit(func() { rt.claimant.Waiting, rt.claimant.Since = d.Outage, d.Since })
+	case agent.OutageOver:
+		rt.edit(func() { rt.claimant.Waiting = agent.NoOutage })
+	default:
+		return
+	}
+	_ = rt.report(label) // that a lease is lost is said at the next answer
 }
 
 // unguarded says once that leases do not work.

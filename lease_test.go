@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +33,7 @@ func hold(t *testing.T, path string, o Owner) *disk.Lease {
 var somebody = Owner{
 	PID: 4711, Host: "elsewhere", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), Run: "20260102-030405-abcdef",
 	Workspace: "/there", Step: "干活#round2", CostUSD: 1.25, Unpriced: true,
+	Waiting: agent.Busy, Since: time.Unix(1_767_323_999, 0),
 }
 
 // A second workflow in a run directory does nothing at all; another run directory and a fresh workflow are free.
@@ -245,6 +248,61 @@ func TestOwnerNote(t *testing.T) {
 		if o, ok := parseOwner([]byte(bad)); ok {
 			t.Errorf("%q is %+v", bad, o)
 		}
+	}
+}
+
+// events is an engine that only tells what happens.
+type events []agent.Event
+
+func (e events) Run(context.Context, agent.Request) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		for _, ev := range e {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// While requests wait, others can see for what and since when.
+func TestOwnerSaysThatItWaits(t *testing.T) {
+	dir, since := t.TempDir(), time.Unix(1_767_323_045, 0)
+	progress := func(d agent.Delta) agent.Event { return agent.Progress{Delta: d} }
+	var seen []agent.Outage
+	rt, err := NewRuntime(RuntimeOptions{
+		Workspace: dir, RunDir: filepath.Join(dir, "runs"), Store: NewMemoryStore(dir),
+		Engine: events{
+			agent.Started{},
+			progress(agent.Waiting{Outage: agent.Offline, Since: since, Err: errors.New("gone")}),
+			progress(agent.Waiting{Outage: agent.Busy, Since: since.Add(time.Hour), Err: errors.New("gone too"), Known: true}),
+			progress(agent.OutageOver{Outage: agent.Offline}),
+			agent.Finished{},
+		},
+		Observe: func(ev Event) {
+			if _, ok := ev.(AgentEvent); !ok {
+				return
+			}
+			o, runs := Running(filepath.Join(dir, "runs"))
+			if !runs || o.Waiting != agent.NoOutage && !o.Since.Equal(since) {
+				t.Errorf("while %T: %+v, %v", ev.(AgentEvent).Event, o, runs)
+			}
+			seen = append(seen, o.Waiting)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rt.Close() }()
+	if err := rt.Claim(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rt.Run(t.Context(), Attempt{Step: "one", Prompt: "go", Agent: agent.Spec{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	// An event is seen before what it says is written down.
+	want := []agent.Outage{agent.NoOutage, agent.NoOutage, agent.Offline, agent.Offline, agent.NoOutage}
+	if !slices.Equal(seen, want) {
+		t.Errorf("seen %v, want %v", seen, want)
 	}
 }
 

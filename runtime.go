@@ -433,6 +433,7 @@ func (rt *Runtime) once(
 		rt.edit(func() { note(ev, row) })
 		rt.emit(AgentEvent{Label: a.Label, Event: ev})
 		rt.watch(g, a.Label, ev)
+		rt.waits(a.Label, ev)
 		if ev, ok := ev.(agent.Answered); ok {
 			answered = answered || ev.Path == ""
 			if lost := rt.report(a.Label); lost != nil {

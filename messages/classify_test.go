@@ -136,6 +136,24 @@ func TestClassifyMore(t *testing.T) {
 	}
 }
 
+// What counts is found at both ends of a long text, and takes no time to speak of.
+func TestClassifyLong(t *testing.T) {
+	filler := strings.Repeat("messages content ", 1<<16)
+	for text, want := range map[string]agent.ErrorKind{
+		"prompt is too long: 5 tokens > 4 maximum " + filler: agent.Overflow,
+		filler + "context_length_exceeded":                   agent.Overflow,
+		"<!DOCTYPE html><html>" + filler:                     agent.Transient,
+		filler + "invalid x-api-key":                         agent.Fatal,
+		filler + `"},"message":"Too many requests"}`:         agent.Transient,
+		filler: agent.Unknown,
+		strings.Repeat("\xff", 1<<20) + " connection refused": agent.Transient,
+	} {
+		if got := Classify(0, "", text); got != want {
+			t.Errorf("%.40q … %.40q is %v, want %v", text, text[len(text)-40:], got, want)
+		}
+	}
+}
+
 func TestRetryAfterTable(t *testing.T) {
 	for _, row := range table(t, "retryafter.tsv", 4) {
 		now, err := time.Parse(time.RFC3339, row[1])
@@ -204,8 +222,22 @@ func FuzzRetryAfter(f *testing.F) {
 
 func BenchmarkClassify(b *testing.B) {
 	rows := table(b, "classify.tsv", 5)
-	for i := 0; b.Loop(); i++ {
-		row := rows[i%len(rows)]
-		Classify(0, "", row[2])
-	}
+	b.Run("texts", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			Classify(0, "", rows[i%len(rows)][2])
+		}
+	})
+	b.Run("answers", func(b *testing.B) { // with their status and type, as the endpoint gives them
+		for i := 0; b.Loop(); i++ {
+			row := rows[i%len(rows)]
+			status, _ := strconv.Atoi(row[0])
+			Classify(status, row[1], row[2])
+		}
+	})
+	long := strings.Repeat("nothing to be found in here ", 1<<15)
+	b.Run("a megabyte", func(b *testing.B) {
+		for b.Loop() {
+			Classify(0, "", long)
+		}
+	})
 }

@@ -152,7 +152,7 @@ func reported(data []byte) error {
 // describe reads the type, the message and the request id of an error in the forms that endpoints use. What is no JSON
 // is the message itself.
 func describe(body []byte) (kind, message, id string) {
-	text := strings.TrimSpace(string(body[:min(len(body), maxClassified)]))
+	text := strings.TrimSpace(string(body[:min(len(body), maxErrorBody)]))
 	if strings.HasPrefix(text, "<") {
 		return "", "a web page: " + pageTitle(text), ""
 	}

@@ -157,7 +157,13 @@ func (a *app) at(o flower.Owner) string {
 	if o.Step != "" {
 		step = newPrinter(a.Printer, printOptions{}).label(o.Step)
 	}
-	return oneLine(step) + " · " + text.Dollars(o.CostUSD, o.Unpriced)
+	at := oneLine(step) + " · " + text.Dollars(o.CostUSD, o.Unpriced)
+	if id := map[agent.Outage]string{
+		agent.Offline: "owner.offline", agent.Portal: "owner.portal", agent.Busy: "owner.busy",
+	}[o.Waiting]; id != "" {
+		at += " · " + a.Say(id, text.Data{"Time": text.Elapsed(a.Now().Sub(o.Since))})
+	}
+	return at
 }
 
 // inUse says what another flower has, and what to do.

@@ -85,6 +85,8 @@ type runningState struct {
 	Step      string  `json:"step"`
 	CostUSD   float64 `json:"cost_usd"`
 	Unpriced  bool    `json:"unpriced"`
+	Waiting   *string `json:"waiting"`
+	Since     *string `json:"waiting_since"`
 
 	owner flower.Owner
 }
@@ -164,10 +166,15 @@ func whoRuns(runDir string) *runningState {
 	if !runs {
 		return nil
 	}
-	return &runningState{
+	r := &runningState{
 		PID: o.PID, Host: o.Host, Started: stampJSON(o.Started), Run: o.Run, Workspace: o.Workspace, Step: o.Step,
 		CostUSD: o.CostUSD, Unpriced: o.Unpriced, owner: o,
 	}
+	if o.Waiting != agent.NoOutage {
+		outage := o.Waiting.String()
+		r.Waiting, r.Since = &outage, stampJSON(o.Since)
+	}
+	return r
 }
 
 // problem records an error as one.
