@@ -51,6 +51,8 @@ var scenes = map[string]scene{
 	"longmute": {player: func() modeltest.Player {
 		return long(modeltest.Say("I would rather work.").Spending(transcript.Usage{Input: 60_000, Output: 10}))
 	}},
+	// reader: the coordinator reads a large file 22 times; when it goes on it says what it still has of the first time.
+	"reader": {player: reader, allow: func(p modeltest.Problem) bool { return p.Kind == modeltest.KindThinking }},
 	// tight: the endpoint takes less than it is said to.
 	"tight": {player: tight},
 	// sly: an answer full of control sequences and a key.
@@ -172,6 +174,25 @@ func tight() modeltest.Player {
 			return modeltest.Fail(400, "invalid_request_error", "prompt is too long")
 		}
 		return reply.Spending(transcript.Usage{Input: 41_000, Output: 10})
+	})
+}
+
+// reader is a job of one agent that only reads.
+func reader() modeltest.Player {
+	script := job(modeltest.Say(achieved))
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		read := r.Answered("Read")
+		switch {
+		case r.Role() != modeltest.Coordinator:
+			return script.Play(r)
+		case len(read) < 22:
+			return modeltest.Answer(modeltest.Think("again"), modeltest.Call("Read", input{"file_path": "large.txt", "limit": 100 + len(read)}))
+		}
+		have := "the text"
+		if first := read[0].Result.PlainText(); strings.HasPrefix(first, "[Text moved to .flower/spill/") {
+			have = "a pointer"
+		}
+		return modeltest.Answer(modeltest.Think("well"), modeltest.Text("Of the first time I have "+have+"."))
 	})
 }
 
