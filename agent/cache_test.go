@@ -129,9 +129,9 @@ func TestCacheAfterAResume(t *testing.T) {
 			case at < n:
 				return modeltest.Answer(thought, modeltest.Call("look", map[string]int{"n": at}))
 			case at-n < len(then) && then[at-n] == "ls":
-				return modeltest.Answer(thought, modeltest.Call("Bash", map[string]string{"command": "ls"}))
+				return modeltest.Answer(thought, modeltest.Call("Bash", map[string]string{"command": fmt.Sprintf("ls d%d", at)}))
 			case at-n < len(then):
-				return modeltest.Answer(thought, modeltest.Call(then[at-n], nil))
+				return modeltest.Answer(thought, modeltest.Call(then[at-n], map[string]int{"n": at}))
 			}
 			return modeltest.Answer(thought, modeltest.Text("done"))
 		})
