@@ -48,7 +48,8 @@ type thread struct {
 
 	calls  []call    // that run now
 	trying time.Time // since when requests fail; zero: they do not
-	try    int
+	try    int       // the attempt that failed; 0 while an outage is waited out
+	outage agent.Outage
 }
 
 // doing tells what a thread is at when it runs no tool.
@@ -152,6 +153,11 @@ func (a *activity) progress(ev agent.Progress, now time.Time) bool {
 			t.trying = now
 		}
 		t.try, t.bytes = d.Attempt, 0
+		return true
+	case agent.Waiting:
+		t.trying, t.try, t.outage, t.bytes = d.Since, 0, d.Outage, 0
+		return true
+	case agent.OutageOver: // the request itself is sent again by and by
 		return true
 	case agent.ThinkingDelta:
 		t.to(thinking, now)

@@ -674,6 +674,11 @@ func TestStatus(t *testing.T) {
 				t.Errorf("%q is not in\n%s", want, got)
 			}
 		}
+		d.agent(agent.Progress{Path: "b", Delta: agent.Waiting{Outage: agent.Offline, Since: time.Now().Add(-2 * time.Minute)}})
+		d.agent(agent.ToolFinished{Path: "b", ID: "3"})
+		if got := strings.Join(d.rows(), "\n"); !strings.Contains(got, "waiting for the network 2m00s\n") {
+			t.Errorf("an outage shows\n%s", got)
+		}
 		d.agent(agent.Finished{Path: "a"})
 		d.agent(agent.Finished{Path: "b"})
 		d.agent(agent.ToolFinished{ID: "1"})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"flower/agent"
 	"flower/internal/text"
 	"flower/tools"
 )
@@ -220,6 +221,10 @@ func (v *view) doing(t *thread) (what string, since time.Time) {
 		}
 	}
 	switch {
+	case !t.trying.IsZero() && t.try == 0 && t.outage == agent.Offline:
+		return v.say.Say("tui.offline"), t.trying
+	case !t.trying.IsZero() && t.try == 0:
+		return v.say.Say("tui.busy"), t.trying
 	case !t.trying.IsZero():
 		return v.say.Say("tui.trying", text.Data{"N": t.try}), t.trying
 	case other != nil:
