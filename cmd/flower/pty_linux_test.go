@@ -72,7 +72,7 @@ func startTerminal(t *testing.T, server *modeltest.Server, dir string, o stageOp
 		}
 		s.cmd = exec.Command("/bin/sh", append([]string{"-c", o.shell, link}, args...)...)
 	}
-	s.cmd.Dir, s.cmd.Env = dir, environ(server, dir)
+	s.cmd.Dir, s.cmd.Env = dir, append(environ(server, dir), o.env...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: !o.noControl}
 	if err := s.cmd.Start(); err != nil {

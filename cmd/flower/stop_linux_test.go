@@ -55,6 +55,7 @@ type stageOptions struct {
 	noControl bool // the terminal is not the controlling one: closing it sends no signal
 	shell     string
 	args      []string
+	env       []string // more of it
 }
 
 // newStage starts flower so that it comes to wait.

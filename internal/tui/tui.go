@@ -125,13 +125,6 @@ func Open(opts Options) (*Terminal, error) {
 		u := newUI(opts, t.tty, opts.Out)
 		u.input, u.output, u.events, u.orders = input, t.output, t.events, t.orders
 		u.signals, u.stop, u.lines, u.later = signals, t.stop, t.lines, t.beside.Go
-		u.watch = func(stops bool) {
-			if stops {
-				signal.Notify(signals, syscall.SIGTSTP)
-			} else {
-				signal.Reset(syscall.SIGTSTP)
-			}
-		}
 		u.run()
 	}()
 	return t, nil

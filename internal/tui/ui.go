@@ -37,7 +37,6 @@ type ui struct {
 	events  <-chan flower.Event
 	orders  <-chan func(*ui)
 	signals <-chan os.Signal
-	watch   func(stops bool) // whether stop signals come as others do, or stop the process; nil does nothing
 	stop    <-chan struct{}
 	lines   chan<- Line
 	queue   []Line // entered, and not taken yet
@@ -365,9 +364,6 @@ func (u *ui) attach() {
 	if !u.dev.ours() || u.dev.enter() != nil {
 		return
 	}
-	if u.watch != nil {
-		u.watch(true)
-	}
 	u.attached = true
 	u.paint.forget()
 	_, _ = io.WriteString(u.paint.out, pasteOn)
@@ -411,18 +407,14 @@ func (u *ui) signal(sig os.Signal) {
 		u.resize.Reset(resizeTime)
 	case syscall.SIGCONT:
 		u.attach()
-	case syscall.SIGTSTP:
-		u.suspend()
 	}
 }
 
 // suspend lets the process be stopped with the terminal as it was. Others of the same job, a script that has started
-// us for one, stop with it.
+// us for one, stop with it. The signal is never asked for: the runtime would keep its handler and the process would not
+// stop any more. One that comes from elsewhere therefore stops us with the region shown; attach makes a new one.
 func (u *ui) suspend() {
 	u.detach()
-	if u.watch != nil {
-		u.watch(false)
-	}
 	u.resume.Reset(stopTime)
 	_ = u.kill(0, syscall.SIGTSTP)
 }
