@@ -228,6 +228,7 @@ func (c *conversation) generate(ctx context.Context, req *ModelRequest) (*Respon
 	resp, err := c.answer(ctx, req, func(d Delta) {
 		switch d := d.(type) {
 		case Begun:
+			c.waste(begun)
 			begun = &d
 		case Retrying, Waiting:
 			c.waste(begun)

@@ -295,11 +295,13 @@ func TestSpentBudgetLetsAnswersCome(t *testing.T) {
 type breaking struct {
 	*script
 	times int
-	stop  func() // called once an answer has begun; nil goes on
+	stop  func()      // called once an answer has begun; nil goes on
+	said  agent.Delta // after it has broken off, by something between that tries again itself; nil is nothing
 }
 
 func (b *breaking) Generate(ctx context.Context, req *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
 	if b.times == 0 {
+		sink(agent.Begun{Model: "m", Usage: transcript.Usage{Input: 10}})
 		return b.script.Generate(ctx, req, sink)
 	}
 	b.times--
@@ -307,6 +309,10 @@ func (b *breaking) Generate(ctx context.Context, req *agent.ModelRequest, sink f
 	if b.stop != nil {
 		b.stop()
 		return nil, ctx.Err()
+	}
+	if b.said != nil {
+		sink(b.said)
+		return b.Generate(ctx, req, sink)
 	}
 	return nil, &agent.ModelError{Kind: agent.Transient, Status: 200, Message: "broke off"}
 }
@@ -319,14 +325,19 @@ func TestBrokenAnswersArePaidFor(t *testing.T) {
 		name   string
 		breaks int
 		stop   bool
+		said   agent.Delta
 		ok     bool
-	}{{"tried again", 2, false, true}, {"given up", 3, false, false}, {"stopped", 1, true, false}} {
+	}{
+		{"tried again", 2, false, nil, true}, {"given up", 3, false, nil, false}, {"stopped", 1, true, nil, false},
+		{"waited out", 2, false, agent.Waiting{Outage: agent.Offline, Err: errors.New("gone")}, true},
+		{"sent again without a word", 2, false, agent.TextDelta{Text: "x"}, true},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			b := &breaking{script: &script{reply: func(*agent.ModelRequest) (*agent.Response, error) {
 				return spending(transcript.Usage{Input: 10}, agent.StopEndTurn, transcript.Text("done")), nil
-			}}, times: tt.breaks}
+			}}, times: tt.breaks, said: tt.said}
 			if tt.stop {
 				b.stop = cancel
 			}
