@@ -169,9 +169,9 @@ func (h *anyHistory) entry(i int) {
 // TestAnyHistoryIsAccepted stores histories of all kinds and goes on with them: nothing is ever refused but thinking
 // that others have signed, that once a history, and whoever goes on after that is refused nothing.
 func TestAnyHistoryIsAccepted(t *testing.T) {
-	histories := 90
+	histories := 60
 	if testing.Short() {
-		histories = 30
+		histories = 20
 	}
 	refused, resumed := 0, 0
 	for seed := range histories {
