@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"flower"
@@ -144,9 +145,15 @@ func TestCacheAfterAResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var pages atomic.Int64 // no two results are the same: a run that repeats itself is stopped
+	numbered := func(text string) agent.Handler {
+		return func(context.Context, agent.Call) (agent.ToolResult, error) {
+			return agent.TextResult(fmt.Sprintf("%d %s", 1000+pages.Add(1), text)), nil
+		}
+	}
 	tools := box{
-		"Bash": shellTool("Bash", say("a.go b.go")), "look": longTools["look"], "fail": longTools["fail"],
-		"page": tool("page", true, say(strings.Repeat("a line\n", 400))),
+		"Bash": shellTool("Bash", numbered("a.go b.go")), "look": longTools["look"], "fail": longTools["fail"],
+		"page": tool("page", true, numbered(strings.Repeat("a line\n", 400))),
 	}
 	for _, row := range []struct {
 		name    string

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"flower/agent"
-	"flower/internal/proc"
 )
 
 // Descriptions. The second is added for agents whose shell is held to reading.
@@ -46,21 +45,12 @@ func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 			if r, bad := p.bad(); bad {
 				return r, nil
 			}
-			cmd := proc.Command{
-				Dir: b.workspace, Timeout: time.Duration(timeout) * time.Millisecond, Hurry: b.opts.Hurry, Redact: b.opts.Redact,
-			}
+			cmd := b.command(command)
+			cmd.Timeout = time.Duration(timeout) * time.Millisecond
 			if spec.EphemeralShell {
 				cmd.Confine = b.reader.Start
 				return b.readOnly(ctx, cmd, command), nil
 			}
-			cmd.Env = append(append([]string{}, b.opts.Environ...), unattended...)
-			cmd.Env = append(cmd.Env, "PWD="+b.workspace)
-			shell := b.program("bash")
-			if shell == "" {
-				shell = "sh" // wherever the system has it
-			}
-			cmd.Argv = []string{shell, "-c", "--", command} // a command may begin with a dash
-			cmd.Confine = b.worker.Start
 			return b.report(ctx, cmd), nil
 		},
 	}

@@ -45,6 +45,10 @@ var scenes = map[string]scene{
 	},
 	// one: a single agent that reads a file and tries to write one and to run a command.
 	"one": {player: one},
+	// checked: the goal's checks are commands, and the judge goes by what came of them.
+	"checked": {player: func() modeltest.Player { return checked() }},
+	// looping: a worker that runs the same command for ever.
+	"looping": {player: looping},
 	// long: the coordinator's first session fills up; what it was told only in talk is in its handoff.
 	"long": {player: func() modeltest.Player { return long(modeltest.Say(handoff)) }},
 	// longmute: the same, but no document comes of it.
@@ -136,6 +140,38 @@ func job(judge modeltest.Player) modeltest.Script {
 		worker("hello.txt", "hello\n"), worker("more.txt", "more\n"), worker("bye.txt", "bye\n"),
 		{Role: modeltest.Judge, Play: judge},
 	}
+}
+
+const commandGoal = "# Goal\nhello.txt greets.\n\n# Checklist\n- `grep -c hello hello.txt` prints 1\n- `test -f bye.txt` exits 0\n- `hello.txt` is there\n"
+
+// checked is a job whose judge believes the evidence alone.
+func checked() modeltest.Player {
+	script := job(modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case !strings.Contains(r.Prompt(), "- `grep -c hello hello.txt`: exit code 0"), strings.Contains(r.Prompt(), "- `hello.txt`:"):
+			return modeltest.Say("There is no evidence, or too much.")
+		case strings.Contains(r.Prompt(), "- `test -f bye.txt`: exit code 0"):
+			return modeltest.Say(achieved)
+		}
+		return modeltest.Say(notYet)
+	}))
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		if r.Role() == modeltest.GoalSetter {
+			return modeltest.Say(commandGoal)
+		}
+		return script.Play(r)
+	})
+}
+
+// looping is a job whose worker never does anything else.
+func looping() modeltest.Player {
+	script := job(modeltest.Say(notYet))
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		if r.Role() == modeltest.Worker {
+			return modeltest.Answer(modeltest.Call("Bash", input{"command": "cat nothing.txt", "description": "look"}))
+		}
+		return script.Play(r)
+	})
 }
 
 const handoff = "## Doing now\nWriting bye.txt.\n\n## Decided\nThe person wants it in blue.\n\n## Dead ends\nnone\n\n" +

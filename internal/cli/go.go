@@ -32,6 +32,7 @@ type goOptions struct {
 	noTrim      bool
 	window      int // tokens; 0 is found out
 	noHandoff   bool
+	noEvidence  bool
 	budget      float64
 	wait        waitOptions
 	confine     confineFlags
@@ -56,6 +57,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.BoolVar(&o.noTrim, "no-trim", false, a.Say("flag.notrim"))
 	f.IntVar(&o.window, "window", 0, a.Say("flag.window"))
 	f.BoolVar(&o.noHandoff, "no-handoff", false, a.Say("flag.nohandoff"))
+	f.BoolVar(&o.noEvidence, "no-evidence", false, a.Say("flag.noevidence"))
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
@@ -231,7 +233,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 
 func (g *goRun) rigOptions(ctx context.Context, w *watch) rigOptions {
 	opts := rigOptions{
-		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff,
+		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
 		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)

@@ -28,9 +28,10 @@ type rig struct {
 	store *sqlite.Store
 	room  *agent.Room
 	model *messages.Client
+	box   *tools.Box
 	print *printer
 
-	windows  flower.Windows
+	windows  *windows
 	commands *proc.Supervisor
 }
 
@@ -44,6 +45,7 @@ type rigOptions struct {
 	// window in tokens, as the person says; 0: config or what is found out.
 	window    int
 	noHandoff bool
+	evidence  bool // checks of the goal that are commands are run for the judge
 	// guard goes around the toolbox; nil is none.
 	guard func(agent.Toolbox) agent.Toolbox
 
@@ -110,14 +112,18 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	if r.human, err = flower.NewHuman(h); err != nil {
 		return nil, err
 	}
+	r.windows = a.newWindows(cfg, r.model, opts.window)
 	engine, err := a.newEngine(r, kept, cfg, redactor, opts)
 	if err != nil {
 		return nil, err
 	}
-	r.windows = a.newWindows(cfg, r.model, opts.window)
+	var checks flower.Checker
+	if opts.evidence {
+		checks = checker{r.box}
+	}
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: kept, Redact: redactor.Redact, Room: r.room, Human: r.human,
-		Windows: r.windows, NoHandoff: opts.noHandoff,
+		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
 	})
 	return r, err
@@ -159,6 +165,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 		return nil, err
 	}
 	opts.confine.sayConfined(opts.print, box.Confined())
+	r.box = box
 	var toolbox agent.Toolbox = box
 	if opts.guard != nil {
 		toolbox = opts.guard(toolbox)
@@ -167,7 +174,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 	retry.Room = r.room
 	return agent.New(agent.Options{
 		Model: agent.WithRetry(r.model, retry), Log: log, Room: r.room, Toolbox: toolbox, ModelName: cfg.Model.Value, Price: a.prices.Cost,
-		Window: messages.Window, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
+		Window: r.windows.size, Trim: opts.trim, Spill: func(s transcript.Spill) error { _, err := bench.Spill(s.Text); return err },
 		CWD: opts.place.workspace, GitBranch: gitBranch(opts.place.workspace), Version: "flower " + release(), Now: a.Now,
 	})
 }

@@ -41,6 +41,27 @@ func (w *windows) Window(ctx context.Context, model string) (int, string) {
 	return tokens, source
 }
 
+// size is a model's window as far as it is known without asking anybody.
+func (w *windows) size(model string) int {
+	model = firstOf(model, w.model)
+	w.mu.Lock()
+	tokens, over := w.endpoint[model], w.overflow[model]
+	w.mu.Unlock()
+	if n, known := w.calibration.Window(w.baseURL, model); known {
+		tokens = n
+	}
+	switch {
+	case w.said.Value > 0:
+		tokens = w.said.Value
+	case tokens == 0:
+		tokens = messages.Window(model)
+	}
+	if over > 0 {
+		tokens = min(tokens, over)
+	}
+	return tokens
+}
+
 func (w *windows) look(ctx context.Context, model string) (int, string) {
 	if w.said.Value > 0 {
 		return w.said.Value, w.said.Source
