@@ -78,7 +78,7 @@ func TestDamageDeepInside(t *testing.T) {
 	s := openAt(t, path, "/w")
 	key := func(i int) agent.Key { return agent.Key{Project: "p", Session: fmt.Sprint("s", i)} }
 	for i := range 20 {
-		noErr(t, s.Append(ctx, key(i), storetest.Entries(string(bytes.Repeat([]byte("x"), 1000)), 1000)...))
+		noErr(t, s.Append(ctx, key(i), storetest.Entries(string(bytes.Repeat([]byte("x"), 1000)), 400)...))
 	}
 	noErr(t, s.Close())
 	whole, err := os.ReadFile(path)

@@ -414,7 +414,7 @@ func TestDamageDeepInside(t *testing.T) {
 	store, err := sqlite.Open(ctx, path, sqlite.Options{Workspace: s.dir})
 	s.must(err)
 	other := agent.Key{Project: flower.ProjectKey(s.dir), Session: "other"}
-	s.must(store.Append(ctx, other, storetest.Entries(strings.Repeat("x", 1000), 15_000)...), store.Close())
+	s.must(store.Append(ctx, other, storetest.Entries(strings.Repeat("x", 1000), 8000)...), store.Close())
 	data, err := os.ReadFile(path)
 	s.must(err)
 	const page = 8192
