@@ -1,6 +1,9 @@
 package config
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -160,12 +163,16 @@ func isWord(c byte) bool { return in(alnum+"_", c) }
 // A nil Redactor knows the shapes only. It is safe for concurrent use.
 type Redactor struct{ values *strings.Replacer }
 
-// NewRedactor returns a Redactor for the values in use. Values under 8 bytes
-// are ignored.
+// NewRedactor returns a Redactor for the values in use, also as base64, in hex
+// and in a URL. Values under 8 bytes are ignored.
 func NewRedactor(secrets ...string) *Redactor {
-	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool {
-		return len(s) < minSecret || strings.Contains(mark, s)
-	})
+	var all []string
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			all = append(append(all, s), encodings(s)...)
+		}
+	}
+	secrets = slices.DeleteFunc(all, func(s string) bool { return len(s) < minSecret || strings.Contains(mark, s) })
 	// At one place the first that fits is replaced: it must be the longest.
 	slices.SortStableFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -173,6 +180,25 @@ func NewRedactor(secrets ...string) *Redactor {
 		pairs = append(pairs, s, mark)
 	}
 	return &Redactor{values: strings.NewReplacer(pairs...)}
+}
+
+// encodings are the forms in which a secret leaves a program that encodes what
+// it prints.
+func encodings(s string) []string {
+	list := []string{url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		// Three bytes become four characters, and the secret begins at any of
+		// the three. Characters that depend on its neighbours do not count.
+		for before, skip := range []int{0, 2, 3} {
+			text := enc.EncodeToString(append(make([]byte, before), s...))
+			if (before+len(s))%3 != 0 {
+				text = text[:len(text)-1]
+			}
+			list = append(list, text[skip:])
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Redact returns text with every secret replaced by "[redacted]". It takes

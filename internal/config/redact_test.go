@@ -1,6 +1,9 @@
 package config
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -73,6 +76,26 @@ func TestRedactIsLinear(*testing.T) {
 	} {
 		text := strings.Repeat(part, 1<<17/len(part))
 		r.Redact(text) // in quadratic time the tests would not end in reasonable time
+	}
+}
+
+func TestRedactEncodings(t *testing.T) {
+	const secret = "my-own/secret+value?1"
+	r := NewRedactor(secret)
+	for i := range 7 {
+		plain := "abcdefg"[:i] + secret + "hijklmn"[:7-i]
+		for name, text := range map[string]string{
+			"base64": base64.StdEncoding.EncodeToString([]byte(plain)), "base64 for URLs": base64.URLEncoding.EncodeToString([]byte(plain)),
+			"hex": hex.EncodeToString([]byte(plain)), "URL": "?q=" + url.QueryEscape(plain),
+		} {
+			got := r.Redact(text)
+			if !strings.Contains(got, mark) || len(got)-len(mark) > len(text)-len(secret) {
+				t.Errorf("%s: %q stays of %q", name, got, text)
+			}
+		}
+	}
+	if got := r.Redact("an ordinary text, YWJjZGVmZw== and 616263"); strings.Contains(got, mark) {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -1,0 +1,150 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"flower/modeltest"
+)
+
+// TestNoSecretIsStored plants keys wherever a run can meet them, lets everybody say them, and looks for them in every
+// file that flower has written.
+func TestNoSecretIsStored(t *testing.T) {
+	const (
+		token  = "gateway-token-of-nobody-4711" // of no known shape: known because it is in use
+		shaped = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+		vendor = "sk-ant-api03-AbCdEfGh-IjKlMnOp"
+		typed  = "glpat-ABCDEFGHIJ0123456789"
+	)
+	key := modeltest.DefaultKey
+	binary := build(t)
+	dir := t.TempDir()
+	ws := filepath.Join(dir, "ws")
+	for _, d := range []string{ws, filepath.Join(dir, "home")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	planted := "a " + shaped + "\nb " + key + "\nc " + vendor + "\nd " + token + "\n"
+	if err := os.WriteFile(filepath.Join(ws, "keys.txt"), []byte(planted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other.env"), []byte("ANTHROPIC_AUTH_TOKEN="+token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Long enough to be spilled, with a key across every border of a chunk that there could be.
+	long := "for i in $(seq 400); do printf '%s' \"$(head -c $((i % 61)) /dev/zero | tr '\\0' .) \"; sed -n 's/^[ab] //p' keys.txt; done; env; cat /proc/$PPID/environ"
+	worker := []modeltest.Player{
+		modeltest.Answer(modeltest.Call("Read", secretInput{"file_path": "keys.txt"})),
+		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "cat keys.txt; env; cat keys.txt >&2; exit 3"})),
+		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": long})),
+		modeltest.Answer(modeltest.Call("Grep", secretInput{"pattern": "[abcd] ", "output_mode": "content"})),
+		modeltest.Answer(modeltest.Text("I write "+shaped), modeltest.Call("Bash", secretInput{"command": "echo " + shaped + " >copy.txt"})),
+		modeltest.Say("The keys are " + planted),
+	}
+	script := modeltest.Script{
+		{Role: modeltest.Clarifier, Plan: []modeltest.Player{
+			modeltest.Answer(modeltest.Call("mcp__human__ask", secretInput{"question": "Is it " + shaped + "?"})),
+			modeltest.Say(strings.Replace(secretBrief, "none", "never "+vendor, 1)),
+		}},
+		{Role: modeltest.GoalSetter, Play: modeltest.Say("# Goal\nlook at " + key + "\n\n# Checklist\n- " + shaped + " was seen\n")},
+		{Role: modeltest.Coordinator, Plan: []modeltest.Player{
+			modeltest.Answer(modeltest.Call("Agent", secretInput{"description": "look", "prompt": "Look at keys.txt and at " + vendor, "subagent_type": "worker"})),
+			modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "cat keys.txt"})),
+			modeltest.Say("Seen: " + planted),
+		}},
+		{Role: modeltest.Worker, Plan: worker},
+		{Role: modeltest.Judge, Play: modeltest.Say("## Conclusion\nachieved\n\n## Reason\n" + shaped + " was seen.\n")},
+	}
+	server := modeltest.Start(t, modeltest.Options{Player: script})
+	flower := exec.Command(binary, "look at my keys, "+typed+" too")
+	flower.Dir = ws
+	flower.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8", "ANTHROPIC_BASE_URL=" + server.URL,
+		"ANTHROPIC_API_KEY=" + key, "FLOWER_ENV=" + filepath.Join(dir, "other.env"), "GITHUB_TOKEN=" + shaped, "NOTES=my " + shaped,
+	}
+	flower.Stdin = strings.NewReader("yes, " + typed + "\n")
+	out, err := flower.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	secrets := map[string]string{"key in use": key, "token that is not used": token, "shape": shaped, "vendor": vendor, "typed": typed}
+	look := func(where string, data []byte) {
+		for name, secret := range secrets {
+			for form, text := range map[string]string{
+				"": secret, " in base64": base64.RawStdEncoding.EncodeToString([]byte(secret)), " in a URL": url.QueryEscape(secret + "/"),
+			} {
+				if bytes.Contains(data, []byte(text)) {
+					t.Errorf("%s holds the %s%s", where, name, form)
+				}
+			}
+		}
+	}
+	look("the screen", out)
+	written := 0
+	for _, root := range []string{filepath.Join(ws, "runs"), filepath.Join(ws, ".flower"), filepath.Join(dir, "home")} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			written++
+			data, err := os.ReadFile(path)
+			look(path, data)
+			info, infoErr := d.Info()
+			if infoErr == nil && !strings.Contains(path, "/.flower/") && info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s has mode %v", path, info.Mode())
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	spilled, _ := filepath.Glob(ws + "/.flower/spill/*.txt")
+	if written < 6 || len(spilled) == 0 {
+		t.Errorf("the run has written %d files and spilled %d: the test is worth nothing", written, len(spilled))
+	}
+	// The person's own file is as it was, and what the model wrote has what it said.
+	if data, err := os.ReadFile(filepath.Join(ws, "keys.txt")); err != nil || string(data) != planted {
+		t.Errorf("keys.txt is %q, %v", data, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(ws, "copy.txt")); err != nil || string(data) != shaped+"\n" {
+		t.Errorf("copy.txt is %q, %v", data, err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}} {
+		git := exec.Command("git", args...)
+		git.Dir, git.Env = ws, append(os.Environ(), "HOME="+dir, "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git := exec.Command("git", "diff", "--cached", "--name-only")
+	git.Dir = ws
+	staged, err := git.Output()
+	if err != nil || bytes.Contains(staged, []byte("runs/")) || bytes.Contains(staged, []byte("spill")) {
+		t.Errorf("git would take %s, %v", staged, err)
+	}
+}
+
+const secretBrief = `## Goal
+Look at keys.
+
+## Acceptance criteria
+- they were seen
+
+## Boundaries
+none
+
+## Unknowns and assumptions
+none
+`
+
+// secretInput is a tool's input.
+type secretInput = map[string]any
