@@ -27,12 +27,12 @@ func TestBackgroundIsNotWaitedFor(t *testing.T) {
 		stop   bool   // when the first output is there
 		name   string // of what goes on
 	}{
-		"background":            {script: "sleep 300 & echo $! | tee $PIDFILE", name: "sleep"},
-		"no hangup":             {script: "nohup sleep 300 >/dev/null 2>&1 & echo $! | tee $PIDFILE", name: "sleep"},
-		"own session":           {script: "setsid sleep 300 & echo $! | tee $PIDFILE", name: "sleep"},
-		"orphan":                {script: "(setsid sh -c 'echo $$ | tee $PIDFILE; exec sleep 300' &); until [ -s $PIDFILE ]; do :; done", name: "sleep"},
+		"background":            {script: "sleep 300 & echo $! > $PIDFILE; cat $PIDFILE", name: "sleep"},
+		"no hangup":             {script: "nohup sleep 300 >/dev/null 2>&1 & echo $! > $PIDFILE; cat $PIDFILE", name: "sleep"},
+		"own session":           {script: "setsid sleep 300 & echo $! > $PIDFILE; cat $PIDFILE", name: "sleep"},
+		"orphan":                {script: "(setsid sh -c 'echo $$ > $PIDFILE; cat $PIDFILE; exec sleep 300' &); until [ -s $PIDFILE ]; do :; done", name: "sleep"},
 		"orphan without mark":   {script: "(env -i PIDFILE=$PIDFILE setsid /bin/sh -c 'echo $$ > $PIDFILE; exec /bin/sleep 300' &); until [ -s $PIDFILE ]; do :; done", name: "sleep"},
-		"own session, and stop": {script: "setsid sleep 300 & echo $! | tee $PIDFILE; sleep 300", stop: true},
+		"own session, and stop": {script: "setsid sleep 300 & echo $! > $PIDFILE; cat $PIDFILE; sleep 300", stop: true},
 		"orphan, and stop":      {script: "(env -i setsid /bin/sleep 300 & echo $! > $PIDFILE); echo x; sleep 300", stop: true},
 		"busy":                  {script: "yes & echo $! > $PIDFILE", name: "yes"},
 	} {
