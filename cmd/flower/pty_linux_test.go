@@ -93,7 +93,7 @@ func startTerminal(t *testing.T, server *modeltest.Server, dir string, o stageOp
 }
 
 // openTerminal makes a pseudo-terminal and returns its other end's name.
-func openTerminal(t *testing.T) (*os.File, string) {
+func openTerminal(t testing.TB) (*os.File, string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -24,6 +26,7 @@ type desk struct {
 	u      *ui
 	screen *vt.Emulator
 	dev    *fakeDevice
+	mu     sync.Mutex
 	writes []string // frames, as they were written
 	killed []syscall.Signal
 
@@ -48,8 +51,17 @@ func (d *fakeDevice) ours() bool       { return !d.elsewise }
 
 // Write is the terminal's side.
 func (d *desk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.writes = append(d.writes, string(p))
 	return d.screen.Write(p)
+}
+
+// frames are all writes so far.
+func (d *desk) frames() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.writes)
 }
 
 // sit runs f in front of a loop, in a bubble of its own: time passes only when everybody waits.
@@ -123,6 +135,8 @@ func (d *desk) pends(q *flower.Question) {
 
 // rows is the screen as people see it, without empty rows at its end.
 func (d *desk) rows() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	rows := strings.Split(d.screen.String(), "\n")
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " ")
@@ -198,7 +212,7 @@ func TestFramesAreWhole(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		n := 0
-		for _, w := range d.writes {
+		for _, w := range d.frames() {
 			if len(w) > 2*maxWrite {
 				t.Fatalf("a write of %d bytes", len(w))
 			}
@@ -457,12 +471,12 @@ func TestRing(t *testing.T) {
 			d.pends(&q)
 			time.Sleep(DefaultPatience - time.Second)
 			synctest.Wait()
-			if n := strings.Count(strings.Join(d.writes, ""), tt.ring); n != 0 {
+			if n := strings.Count(strings.Join(d.frames(), ""), tt.ring); n != 0 {
 				t.Errorf("rung too early")
 			}
 			time.Sleep(10 * DefaultPatience)
 			synctest.Wait()
-			if n := strings.Count(strings.Join(d.writes, ""), tt.ring); n != tt.want {
+			if n := strings.Count(strings.Join(d.frames(), ""), tt.ring); n != tt.want {
 				t.Errorf("rung %d times, want %d", n, tt.want)
 			}
 		})
@@ -512,25 +526,25 @@ func TestReflow(t *testing.T) {
 // Nothing is written while nothing happens, and once a second while something goes on.
 func TestIdle(t *testing.T) {
 	sit(t, 60, 8, Options{}, func(d *desk) {
-		n := len(d.writes)
+		n := len(d.frames())
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(d.writes) != n {
-			t.Errorf("%d writes in an idle hour", len(d.writes)-n)
+		if len(d.frames()) != n {
+			t.Errorf("%d writes in an idle hour", len(d.frames())-n)
 		}
 		d.tell(flower.AttemptStarted{})
-		n = len(d.writes)
+		n = len(d.frames())
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := len(d.writes) - n; got < 59 || got > 61 {
+		if got := len(d.frames()) - n; got < 59 || got > 61 {
 			t.Errorf("%d writes in a busy minute", got)
 		}
 		d.tell(flower.AttemptFinished{})
-		n = len(d.writes)
+		n = len(d.frames())
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(d.writes) != n {
-			t.Errorf("%d writes in an idle hour after work", len(d.writes)-n)
+		if len(d.frames()) != n {
+			t.Errorf("%d writes in an idle hour after work", len(d.frames())-n)
 		}
 	})
 }
@@ -539,14 +553,14 @@ func TestIdle(t *testing.T) {
 func TestFrameRate(t *testing.T) {
 	sit(t, 60, 8, Options{}, func(d *desk) {
 		d.tell(flower.AttemptStarted{})
-		n := len(d.writes)
+		n := len(d.frames())
 		for i := range 1000 {
 			d.out <- fmt.Sprintf("line %d\n", i)
 			d.events <- flower.AgentEvent{Event: agent.ToolStarted{ID: fmt.Sprint(i), Name: "Read"}}
 			time.Sleep(time.Millisecond)
 		}
 		synctest.Wait()
-		if got := len(d.writes) - n; got > 40 {
+		if got := len(d.frames()) - n; got > 40 {
 			t.Errorf("%d frames in a second", got)
 		}
 	})
@@ -617,8 +631,8 @@ func TestEnd(t *testing.T) {
 	})
 	d.t = t
 	d.shows(0, 1, "out")
-	if all := strings.Join(d.writes, ""); d.dev.raw || !strings.HasSuffix(all, pasteOff) || d.screen.CursorHidden() {
-		t.Errorf("raw %v, cursor hidden %v, written last %q", d.dev.raw, d.screen.CursorHidden(), d.writes[len(d.writes)-1])
+	if all := strings.Join(d.frames(), ""); d.dev.raw || !strings.HasSuffix(all, pasteOff) || d.screen.CursorHidden() {
+		t.Errorf("raw %v, cursor hidden %v, written last %q", d.dev.raw, d.screen.CursorHidden(), d.frames()[len(d.frames())-1])
 	}
 }
 
