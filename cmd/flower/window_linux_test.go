@@ -299,19 +299,26 @@ func TestWindowSuspended(t *testing.T) {
 	w.ends(0)
 }
 
-// Two flowers on one terminal write whole lines, whoever has taken it.
+// Two flowers on one terminal write whole lines. One of them has the line to type on, whatever the other one's input is.
 func TestTwoOnOneTerminal(t *testing.T) {
-	const rows = 400
-	says := func(r string) *modeltest.Server {
-		text := strings.Repeat(strings.Repeat(r, 17)+"\n", rows)
-		return modeltest.Start(t, modeltest.Options{Player: modeltest.PlayerFunc(func(*modeltest.Request) modeltest.Reply { return modeltest.Say(text) })})
+	for _, typed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("typed=%v", typed), func(t *testing.T) { twoOnOneTerminal(t, typed) })
 	}
-	w := openWindow(t, says("甲"), newWorkspace(t), 40, 24, "--no-goal", "--asks", "0", "x")
+}
+
+func twoOnOneTerminal(t *testing.T, typed bool) {
+	const rows = 400
+	says := func(r string, gate *modeltest.Gate) *modeltest.Server {
+		reply := modeltest.Say(strings.Repeat(strings.Repeat(r, 17)+"\n", rows)).Held(modeltest.Point{}, gate)
+		return modeltest.Start(t, modeltest.Options{Player: modeltest.PlayerFunc(func(*modeltest.Request) modeltest.Reply { return reply })})
+	}
+	first, second := modeltest.NewGate(), modeltest.NewGate()
+	w := openWindow(t, says("甲", first), newWorkspace(t), 40, 24, "--no-goal", "--asks", "0", "x")
+	await(t, first.Reached()) // it has the terminal
 	slave, err := os.OpenFile(w.name(), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer slave.Close()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -319,14 +326,27 @@ func TestTwoOnOneTerminal(t *testing.T) {
 	dir := newWorkspace(t)
 	other := exec.Command(executable, "--no-goal", "--asks", "0", "x")
 	other.Args[0] = "flower"
-	other.Dir, other.Env = dir, append(environ(says("乙"), dir), "TERM=xterm-256color")
+	other.Dir, other.Env = dir, append(environ(says("乙", second), dir), "TERM=xterm-256color")
 	var errs bytes.Buffer
 	other.Stdout, other.Stderr = slave, &errs
+	if typed {
+		other.Stdin = slave
+	}
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
+	await(t, second.Reached())
+	first.Open()
+	second.Open()
 	_ = other.Wait() // what it comes to is not what this is about
 	<-w.exited
+	if err := slave.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-w.read
+	if n := strings.Count(w.shown(), "\x1b[?2004h"); n != 1 {
+		t.Errorf("%d of them have taken the terminal", n)
+	}
 	count := map[string]int{}
 	for l := range strings.Lines(w.shown()) {
 		if !utf8.ValidString(l) {

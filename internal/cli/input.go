@@ -183,7 +183,7 @@ func (in *input) end(human *flower.Human, warn bool) {
 // refuse gives a line back with the reason why it was not taken.
 func (in *input) refuse(said, why string) {
 	if in.app.tty != nil {
-		in.app.tty.PutBack(said, why)
+		in.app.tty.PutBack(said, "")
 	}
 	in.app.err.Line("! " + why)
 }

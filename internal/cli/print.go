@@ -363,7 +363,7 @@ func (p *printer) goal(ev flower.GoalSet) {
 	p.say("! ", "goal.unverifiable", text.Data{"N": unverifiable})
 	for i, c := range checks {
 		if c.Unverifiable {
-			line := c.Text
+			line := p.opts.screen.Reveal(c.Text)
 			if c.Why != "" {
 				line += " (" + c.Why + ")"
 			}

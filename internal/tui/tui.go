@@ -201,7 +201,7 @@ func (t *Terminal) Attend(run Run) { t.order(func(u *ui) { u.attend = run }) }
 // Window says how large the context window is, in tokens, for the share that is used; 0 is unknown.
 func (t *Terminal) Window(tokens int) { t.order(func(u *ui) { u.act.window = tokens }) }
 
-// PutBack gives a line back to the person because it could not be used, and says why. If something else is being typed
+// PutBack gives a line back to the person because it could not be used, and says why beside it; "" says nothing. If something else is being typed
 // meanwhile, it is left to the history.
 func (t *Terminal) PutBack(line, why string) {
 	t.order(func(u *ui) { u.putBack(line, why) })
