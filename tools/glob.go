@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -8,9 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"runtime"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -89,24 +91,16 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.SearchTimeout)
 	defer cancel()
-	type match struct {
-		path string
-		at   time.Time
-	}
 	var found []match
 	s := b.newSearch(root, pattern)
-	s.walk(ctx, func(path, rel string, d fs.DirEntry) error {
-		if ok, _ := doublestar.Match(rest, rel); !ok { // the pattern has been checked
-			return nil
+	s.walk(ctx, func(f file) error {
+		s.files++
+		if ok, _ := doublestar.Match(rest, f.rel); ok { // the pattern has been checked
+			found = append(found, match{file: f})
 		}
-		m := match{path: path}
-		if info, err := d.Info(); err == nil {
-			m.at = info.ModTime()
-		}
-		found = append(found, m)
 		return nil
 	})
-	sort.SliceStable(found, func(i, j int) bool { return found[i].at.After(found[j].at) })
+	newestFirst(found)
 	var out strings.Builder
 	for i, m := range found {
 		if i == globFiles {
@@ -117,9 +111,9 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 	gaps := s.gaps()
 	switch {
 	case len(found) == 0 && gaps != "":
-		return agent.ErrorResult(fmt.Sprintf("[incomplete: no match among %s, but there may be some: %s. Search below a smaller directory]", plural(s.files, "file"), gaps))
+		return agent.ErrorResult(fmt.Sprintf("[incomplete: no match so far, but there may be some: %s; %s. Search below a smaller directory]", gaps, s.looked()))
 	case len(found) == 0:
-		return agent.TextResult(fmt.Sprintf("[no match for %q below %s: %s searched]", pattern, b.show(root), plural(s.files, "file")))
+		return agent.TextResult(fmt.Sprintf("[no match for %q below %s: %s]", pattern, b.show(root), s.looked()))
 	case len(found) > globFiles:
 		fmt.Fprintf(&out, "[the newest %d of %s", globFiles, plural(len(found), "match"))
 	default:
@@ -129,4 +123,27 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 		out.WriteString("; incomplete: " + gaps)
 	}
 	return agent.TextResult(out.String() + "]")
+}
+
+// match is a file that Glob has found.
+type match struct {
+	file
+	at int64 // when it was changed last, in nanoseconds
+}
+
+// newestFirst orders files by their last change, and by path where that is the same. The system is asked for many files
+// at once.
+func newestFirst(found []match) {
+	var asking sync.WaitGroup
+	for part := range slices.Chunk(found, max(64, len(found)/(4*runtime.GOMAXPROCS(0)))) {
+		asking.Go(func() {
+			for i := range part {
+				if info, err := part[i].entry.Info(); err == nil {
+					part[i].at = info.ModTime().UnixNano()
+				}
+			}
+		})
+	}
+	asking.Wait()
+	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(b.at, a.at) })
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"sort"
 	"strings"
@@ -192,55 +190,30 @@ func (b *Box) searchText(ctx context.Context, q *query) agent.ToolResult {
 	if err != nil {
 		return b.refuse(q.path, err)
 	}
+	if !info.IsDir() {
+		q.include = func(string) bool { return true } // a file that is named itself is searched whatever its name is
+	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.SearchTimeout)
 	defer cancel()
 	s := b.newSearch(root, q.globs...)
 	out := &sheet{query: q}
-	s.walk(ctx, func(path, rel string, d fs.DirEntry) error {
-		// A file that is named itself is searched whatever its name is.
-		if !d.Type().IsRegular() || info.IsDir() && !q.include(rel) && !q.include(b.show(path)) {
-			s.files--
-			return nil
-		}
-		data, err := disk.ReadRegular(path, grepMaxFile)
-		if err != nil {
-			var large *disk.TooLargeError
-			switch {
-			case errors.As(err, &large):
-				s.large++
-			case !errors.Is(err, fs.ErrNotExist):
-				s.unreadable++
-			}
-			return nil
-		}
-		t, ok := parseText(data)
-		if !ok {
-			s.skipped++
-			return nil
-		}
-		body := strings.ReplaceAll(t.body, "\r\n", "\n")
-		return out.file(b.show(path), body, q.match.spans(ctx, body))
-	})
+	s.seek(ctx, q, out)
 	return out.result(s, b.show(root))
 }
 
 // result is one of three answers, told apart by the status line.
 func (o *sheet) result(s *search, where string) agent.ToolResult {
-	searched := plural(s.files, "file") + " searched"
-	if s.skipped > 0 {
-		searched += fmt.Sprintf(", %d of them binary and passed by", s.skipped)
-	}
 	gaps := s.gaps()
 	if o.entries == 0 {
 		switch {
 		case gaps != "":
-			return agent.ErrorResult(fmt.Sprintf("[incomplete: no match so far, but there may be some: %s; %s. Narrow the search with path, glob or type]", gaps, searched))
-		case s.files == 0:
+			return agent.ErrorResult(fmt.Sprintf("[incomplete: no match so far, but there may be some: %s; %s. Narrow the search with path, glob or type]", gaps, s.looked()))
+		case s.files == 0 && s.ignored == 0:
 			return agent.TextResult(fmt.Sprintf("[no file to search: none below %s fits glob and type]", where))
 		}
-		return agent.TextResult(fmt.Sprintf("[no match for %q in %s: %s]", o.query.pattern, where, searched))
+		return agent.TextResult(fmt.Sprintf("[no match for %q in %s: %s]", o.query.pattern, where, s.looked()))
 	}
-	status := fmt.Sprintf("[%s in %s; %s", plural(o.matches, "match"), plural(o.files, "file"), searched)
+	status := fmt.Sprintf("[%s in %s; %s", plural(o.matches, "match"), plural(o.files, "file"), s.looked())
 	switch {
 	case o.full:
 		status = fmt.Sprintf("[the first %d entries after offset %d; more follow: go on with offset %d, or narrow the search",

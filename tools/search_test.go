@@ -3,8 +3,8 @@ package tools
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -121,7 +121,7 @@ func TestGrep(t *testing.T) {
 		input in
 		want  string
 	}{
-		{"files", in{"pattern": "hello"}, ".hidden/c.txt\ndata/latin\ndata/wide\nlib/web/b.ts\nmain.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched, 1 of them binary and passed by]"},
+		{"files", in{"pattern": "hello"}, ".hidden/c.txt\ndata/latin\ndata/wide\nlib/web/b.ts\nmain.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched]"},
 		{"ignoring case", in{"pattern": "HELLO", "-i": true, "path": "lib"}, "lib/a.go\nlib/web/b.ts\n[2 matches in 2 files; 3 files searched]"},
 		{"content", in{"pattern": "hello", "output_mode": "content", "type": "go"}, "main.go:4:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched]"},
 		{"without numbers", in{"pattern": "hello", "output_mode": "content", "glob": "*.go", "-n": false}, "main.go:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched]"},
@@ -129,9 +129,9 @@ func TestGrep(t *testing.T) {
 		{"before and after", in{"pattern": "hello", "output_mode": "content", "path": "main.go", "-B": 2, "-A": "9"}, "main.go-2-\nmain.go-3-func main() {\nmain.go:4:\tprintln(\"hello\")\nmain.go-5-}\n[1 match in 1 file; 1 file searched]"},
 		{"groups", in{"pattern": "^package|^}", "output_mode": "content", "path": "main.go", "-A": 1}, "main.go:1:package main\nmain.go-2-\n--\nmain.go:5:}\n[2 matches in 1 file; 1 file searched]"},
 		{"groups that touch", in{"pattern": "main", "output_mode": "content", "path": "main.go", "-C": 1}, "main.go:1:package main\nmain.go-2-\nmain.go:3:func main() {\nmain.go-4-\tprintln(\"hello\")\n[2 matches in 1 file; 1 file searched]"},
-		{"count", in{"pattern": "export", "output_mode": "count"}, "lib/web/b.ts:2\n[2 matches in 1 file; 12 files searched, 1 of them binary and passed by]"},
+		{"count", in{"pattern": "export", "output_mode": "count"}, "lib/web/b.ts:2\n[2 matches in 1 file; 12 files searched]"},
 		{"end of a CRLF line", in{"pattern": "1$", "output_mode": "content", "path": "lib/web"}, "lib/web/b.ts:1:export const hello = 1\n[1 match in 1 file; 1 file searched]"},
-		{"Latin-1", in{"pattern": "caf", "output_mode": "content", "path": "data"}, "data/latin:1:caf\\xE9 hello\n[1 match in 1 file; 4 files searched, 1 of them binary and passed by]"},
+		{"Latin-1", in{"pattern": "caf", "output_mode": "content", "path": "data"}, "data/latin:1:caf\\xE9 hello\n[1 match in 1 file; 4 files searched]"},
 		{"a line cannot match across", in{"pattern": `main\s+func`, "path": "main.go"}, `[no match for "main\\s+func" in main.go: 1 file searched]`},
 		{"multiline", in{"pattern": `main\s+func`, "path": "main.go", "output_mode": "content", "multiline": true}, "main.go:1:package main\nmain.go:2:\nmain.go:3:func main() {\n[1 match in 1 file; 1 file searched]"},
 		{"multiline dot", in{"pattern": `func.*}`, "path": "main.go", "output_mode": "count", "multiline": true}, "main.go:1\n[1 match in 1 file; 1 file searched]"},
@@ -145,7 +145,7 @@ func TestGrep(t *testing.T) {
 		{"inside a named directory", in{"pattern": "hello", "path": ".git"}, ".git/config\n[1 match in 1 file; 1 file searched]"},
 		{"head", in{"pattern": "hello", "head_limit": 2}, ".hidden/c.txt\ndata/latin\n[the first 2 entries after offset 0; more follow: go on with offset 2, or narrow the search]"},
 		{"next page", in{"pattern": "hello", "head_limit": 2, "offset": 2}, "data/wide\nlib/web/b.ts\n[the first 2 entries after offset 2; more follow: go on with offset 4, or narrow the search]"},
-		{"last page", in{"pattern": "hello", "head_limit": 2, "offset": 4}, "main.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched, 1 of them binary and passed by]"},
+		{"last page", in{"pattern": "hello", "head_limit": 2, "offset": 4}, "main.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched]"},
 		{"behind the end", in{"pattern": "hello", "offset": 9}, "[nothing behind offset 9: there are 6 entries]"},
 		{"no limit", in{"pattern": "hello", "head_limit": 0, "path": "lib"}, "lib/web/b.ts\n[1 match in 1 file; 3 files searched]"},
 		{"none", in{"pattern": "absent", "path": "lib"}, `[no match for "absent" in lib: 3 files searched]`},
@@ -186,7 +186,7 @@ func TestSearchesThatAreIncomplete(t *testing.T) {
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	s := f.box.newSearch(filepath.Join(f.dir, "main.go"))
-	s.walk(ctx, func(string, string, fs.DirEntry) error { cancel(); return nil })
+	s.walk(ctx, func(file) error { cancel(); return nil })
 	if s.gaps() == "" {
 		t.Error("a search that was interrupted in its last file counts as complete")
 	}
@@ -264,4 +264,207 @@ func BenchmarkGrep(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// withoutRipgrep is the same fixture with all searching done here.
+func (f *fixture) withoutRipgrep() *fixture {
+	g := newFixture(f.t, func(o *Options) { o.Workspace, o.Environ = f.dir, []string{"PATH=/nowhere", "HOME=" + f.dir} })
+	g.dir = f.dir
+	return g
+}
+
+// TestRipgrep compares the answers with and without ripgrep, and with a plain search of every file.
+func TestRipgrep(t *testing.T) {
+	f := newFixture(t, nil)
+	if f.box.program("rg") == "" {
+		t.Skip("ripgrep is not installed; FuzzRust and this test compare with it where it is")
+	}
+	contents := []string{
+		"package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n", "hello\r\nworld\r\n", "\xEF\xBB\xBFhello first\n",
+		"\xFF\xFEh\x00e\x00l\x00l\x00o\x00\n\x00", "\xFE\xFF\x00h\x00e\x00l\x00l\x00o\x00", "caf\xE9 hello\n", "caf\u00e9 HELLO\n", "hello\x00binary\n",
+		"", "\n", "no end", "a\rb\nhello\rworld\n", "K \u212A k\nſ S\n", "x\u0301 1\u0661\n", strings.Repeat("long ", 5000) + "hello\n", "a b\r\n\r\nc\r\n",
+	}
+	for i := range 12 * len(contents) {
+		f.file(fmt.Sprintf("d%d/e%d/f%d", i%3, i%7, i), contents[i%len(contents)])
+	}
+	plain := f.withoutRipgrep()
+	for _, pattern := range []string{
+		"hello", "^hello", "hello$", "^$", "(?i)HELLO", "k", `\bhello\b`, `\w+ \w`, `caf.`, `caf. h`, `[^a]$`, `\d`, `\S\s\S`, `h.*o`, `o\r`, `\x00`, "é", `\pL\pM`, "(?i)s$", `\Ahello`, `lo\z`,
+		`hello\nworld`, `hello.world`, `b\s+c`, `^(a|b)`, `x{0}`, `(?s).{20}`, `\B`, `[[:^alpha:]]h`, `a[^x]b`, "�", "absent", `l{2}`, `(?i)ſ`, `b$`, `^\w`,
+	} {
+		for _, input := range []in{
+			{"output_mode": modeContent}, {"output_mode": modeCount, "head_limit": 0}, {"multiline": true, "output_mode": modeContent, "head_limit": 0}, {"-i": true}, {"-C": 1, "output_mode": modeContent, "offset": 30, "head_limit": 9},
+		} {
+			input["pattern"] = pattern
+			with, without := f.result(Grep, input), plain.result(Grep, input)
+			if textOf(with) != textOf(without) || with.IsError != without.IsError {
+				t.Errorf("%v: with ripgrep\n%s\nwithout\n%s", input, clip(textOf(with), 500), clip(textOf(without), 500))
+			}
+		}
+	}
+}
+
+// FuzzRust checks that ripgrep leaves out no file that holds a match.
+func FuzzRust(f *testing.F) {
+	dir := f.TempDir()
+	box, err := New(Options{Workspace: dir, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if box.program("rg") == "" {
+		f.Skip("ripgrep is not installed")
+	}
+	for _, p := range []string{"a", "^a", "a$", "^$", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "(?s)a.b", "x*", `(?i)k\W`, `[^\n]\r`, `\B.`, `(a|){2,3}`, `�`} {
+		f.Add(p, "a\r\nxa\n\nb a\n", false, false)
+		f.Add(p, "\xEF\xBB\xBFa\xE9b", true, true)
+	}
+	var names []file
+	for i := range rgFromFiles {
+		names = append(names, file{path: filepath.Join(dir, fmt.Sprint(i))})
+	}
+	for _, n := range names {
+		if err := os.WriteFile(n.path, nil, 0o644); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, pattern, data string, fold, multiline bool) {
+		if len(pattern) > 40 || len(data) > 200 {
+			return
+		}
+		m, err := newMatcher(pattern, fold, multiline)
+		parsed, ok := parseText([]byte(data))
+		if err != nil || !ok {
+			return
+		}
+		if err := os.WriteFile(names[0].path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		found := len(m.spans(context.Background(), strings.ReplaceAll(parsed.body, "\r\n", "\n"))) > 0
+		left := box.ripgrep(&query{match: m}).candidates(context.Background(), names)
+		if found && (len(left) == 0 || left[0].path != names[0].path) {
+			t.Errorf("%q is in %q (multiline %v), but ripgrep does not say so", pattern, data, multiline)
+		}
+	})
+}
+
+// TestIgnoreFiles compares what is passed by with what git says of the same tree.
+func TestIgnoreFiles(t *testing.T) {
+	f := newFixture(t, nil)
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	run := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), git, args...)
+		cmd.Dir, cmd.Env = f.dir, []string{"HOME=" + f.dir, "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1"}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return string(out)
+	}
+	run("init", "-q")
+	run("config", "--global", "core.excludesFile", "~/mine")
+	for name, content := range map[string]string{
+		".gitignore": "*.log\n!keep.log\n/build/\ntmp*/\n/sub/deep/*.x\n", "sub/.gitignore": "!*.log\nsecret\n", ".git/info/exclude": "excluded\n", "mine": "*.swp\n",
+		"a.log": "", "keep.log": "", "build/out": "", "sub/build/out": "", "sub/a.log": "", "sub/secret": "", "secret": "", "tmp1/x": "", "sub/tmp/keep.log": "",
+		"sub/deep/a.x": "", "sub/deep/more/a.x": "", "excluded": "", "sub/excluded": "", "x.swp": "", ".hidden": "", "sub/a.go": "",
+	} {
+		f.file(name, content)
+	}
+	for _, dir := range []string{"", "sub", "sub/deep"} {
+		want := strings.Split(strings.TrimSpace(run("ls-files", "--cached", "--others", "--exclude-standard", filepath.Join(f.dir, dir))), "\n")
+		lines := strings.Split(f.ok(Glob, in{"pattern": "**", "path": dir}), "\n")
+		got := lines[:len(lines)-1]
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("below %q: got %q, want %q", dir, got, want)
+		}
+	}
+
+	// What is named is found, and what is passed by is said.
+	for _, row := range []struct {
+		tool  string
+		input in
+		want  string
+	}{
+		{Glob, in{"pattern": "build/*"}, "build/out\n[1 match"},
+		{Glob, in{"pattern": "**", "path": "build"}, "build/out\n[1 match"},
+		{Glob, in{"pattern": "a.log"}, "a.log\n[2 matches"},
+		{Glob, in{"pattern": "*.swp"}, "no match"},
+		{Glob, in{"pattern": "*.swp"}, "ignored by ignore files and passed by]"},
+		{Grep, in{"pattern": "log", "path": "mine"}, "no match"},
+		{Grep, in{"pattern": "swp"}, "mine\n[1 match in 1 file; 11 files searched, 9 ignored"},
+	} {
+		if row.tool == Grep {
+			f.file("x.swp", "swp\n")
+		}
+		wants(t, f.ok(row.tool, row.input), row.want)
+	}
+	f.file(".ignore", "!*.swp\nkeep.*\n") // goes before all of git's
+	wants(t, f.ok(Grep, in{"pattern": "swp"}), "mine\nx.swp\n")
+	wants(t, f.ok(Glob, in{"pattern": "keep.l*"}), "no match")
+	f.file("sub/nested/.git/HEAD", "") // a repository of its own
+	f.file("sub/nested/b.log", "")
+	f.file("sub/nested/secret", "")
+	wants(t, f.ok(Glob, in{"pattern": "**/nested/*"}), "sub/nested/secret")
+
+	run("-c", "user.name=x", "-c", "user.email=x@y.example", "commit", "-q", "--allow-empty", "-m", "x")
+	run("worktree", "add", "-q", "side")
+	f.file("side/excluded", "")
+	f.file("side/more", "")
+	if got := f.ok(Glob, in{"pattern": "*", "path": "side"}); strings.Contains(got, "excluded") || !strings.Contains(got, "side/more") {
+		t.Errorf("a work tree does not know the excludes of its repository: %s", got)
+	}
+}
+
+// TestIgnoreFilesWithoutGit: a .gitignore counts in a directory that is no repository, too.
+func TestIgnoreFilesWithoutGit(t *testing.T) {
+	f := newFixture(t, nil)
+	f.file(".gitignore", "out\n")
+	f.file("out/x", "hello\n")
+	f.file("in", "hello\n")
+	if got, want := f.ok(Grep, in{"pattern": "hello"}), "in\n[1 match in 1 file; 2 files searched, 1 ignored by ignore files and passed by]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := syscall.Mkfifo(filepath.Join(f.dir, ".ignore"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f.ok(Grep, in{"pattern": "hello"}) // does not hang
+}
+
+// TestUnreadableDirectories are named, and make an answer incomplete.
+func TestUnreadableDirectories(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	f := newFixture(t, nil)
+	f.file("shut/x", "hello\n")
+	f.file("open/x", "hello\n")
+	if err := os.Chmod(filepath.Join(f.dir, "shut"), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(f.dir, "shut"), 0o755) })
+	wants(t, f.ok(Grep, in{"pattern": "hello"}), "open/x\n", "incomplete: 1 unreadable (shut)")
+	wants(t, f.fails(Grep, in{"pattern": "absent"}), "incomplete: no match so far", "1 unreadable (shut)")
+	wants(t, f.fails(Glob, in{"pattern": "*.go"}), "incomplete", "1 unreadable (shut)")
+}
+
+// TestOrderOfManyFiles: the answer does not depend on who was faster.
+func TestOrderOfManyFiles(t *testing.T) {
+	f := newFixture(t, nil).withoutRipgrep()
+	var want []string
+	for i := range 3000 {
+		name := fmt.Sprintf("d%02d/e%d/f%04d", i/100, i/50%2, i)
+		f.file(name, "hello\n")
+		want = append(want, name)
+	}
+	lines := strings.Split(f.ok(Grep, in{"pattern": "hello", "head_limit": 0}), "\n")
+	if got := lines[:len(lines)-1]; !slices.Equal(got, want) {
+		t.Errorf("%d files in another order", len(got))
+	}
+	if got := lines[len(lines)-1]; got != "[3000 matches in 3000 files; 3000 files searched]" {
+		t.Errorf("status %q", got)
+	}
+	wants(t, f.ok(Grep, in{"pattern": "hello", "head_limit": 1, "offset": 2998}), "d29/e1/f2998\n[the first 1 entries after offset 2998")
+	wants(t, f.ok(Grep, in{"pattern": "hello", "head_limit": 1, "offset": 2999}), "d29/e1/f2999\n[3000 matches")
 }

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"flower/agent"
+	"flower/internal/ignore"
 	"flower/internal/proc"
 	"flower/internal/sandbox"
 	"flower/internal/workbench"
@@ -100,6 +101,8 @@ type Box struct {
 	commands       *proc.Supervisor
 	worker, reader *sandbox.Sandbox // of commands, and of those that only read
 
+	userIgnores func() ignore.List // read once
+
 	searchPath string // PATH of commands, without directories that agents can write programs to
 
 	mu       sync.Mutex
@@ -160,6 +163,7 @@ func New(opts Options) (*Box, error) {
 	if err := b.confine(opts.Sandbox); err != nil {
 		return nil, err
 	}
+	b.userIgnores = sync.OnceValue(b.findUserIgnores)
 	b.searchPath = b.outerPath(defaultPath)
 	for _, entry := range opts.Environ {
 		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
