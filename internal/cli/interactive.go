@@ -104,7 +104,7 @@ func (in *input) command(ctx context.Context, said string) bool {
 			id = "prompt.help.plain"
 		}
 		for line := range strings.SplitSeq(a.Say(id), "\n") {
-			a.out.Line(". " + line)
+			a.out.Line(". " + strings.Join(text.Wrap(line, max(leastWidth, a.lineWidth(a.stdio.Out))-2), "\n  "))
 		}
 	case "/status":
 		if err := a.runStatus(ctx, false); err != nil {

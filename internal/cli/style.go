@@ -10,7 +10,7 @@ type look struct {
 }
 
 var looks = map[string]look{
-	"==": {"1", true}, "--": {"1", true}, "<-": {"1", true},
+	"==": {"1", true}, "=": {"1", false}, "--": {"1", true}, "<-": {"1", true},
 	"?": {"1;36", true},
 	"!": {"33", false}, "x": {"31", false}, "+": {"32", false},
 	">": {"34", false}, "<": {"34", false},
@@ -22,7 +22,8 @@ func (p *printer) styled(mark, s string) string {
 	if !p.opts.styles {
 		return s
 	}
-	l, ok := looks[strings.TrimSpace(mark)]
+	sign, _, _ := strings.Cut(strings.TrimSpace(mark), " ") // "?   1) " is of a question
+	l, ok := looks[sign]
 	switch {
 	case !ok || s == "":
 		return s

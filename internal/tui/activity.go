@@ -218,3 +218,11 @@ func (a *activity) line(s string) string {
 	s = strings.Join(strings.Fields(text.Plain(s)), " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }
+
+// decided is line for a text a person decides by: what is hidden in it is shown, unless it would part a secret.
+func (a *activity) decided(s string) string {
+	if plain := text.Plain(s); a.clean != nil && a.clean(plain) != plain {
+		return a.line(plain)
+	}
+	return a.line(text.Reveal(s))
+}

@@ -254,9 +254,9 @@ func (u *ui) look() {
 	case !waits && u.question.id != "":
 		u.question = asked{}
 	case waits && q.ID != u.question.id:
-		u.question = asked{id: q.ID, text: u.act.line(q.Text), since: q.AskedAt}
+		u.question = asked{id: q.ID, text: u.act.decided(q.Text), since: q.AskedAt}
 		for _, o := range q.Options {
-			u.question.options = append(u.question.options, u.act.line(o))
+			u.question.options = append(u.question.options, u.act.decided(o))
 		}
 		u.scrolled, u.rung = 0, false
 	}

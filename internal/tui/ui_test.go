@@ -450,7 +450,7 @@ func TestQuestionStaysInSight(t *testing.T) {
 			d.prints(fmt.Sprintf("line %d\n", i))
 		}
 		got := strings.Join(d.rows(), "\n")
-		if want := "line 8\n? Which of the two?\n?   1) old  2) 新店\n? waits for you"; !strings.Contains(got, want) {
+		if want := "line 8\n? Which<U+202E> of the two?\n?   1) old  2) 新店\n? waits for you"; !strings.Contains(got, want) {
 			t.Errorf("the question is not in sight:\n%s", got)
 		}
 	})
