@@ -41,6 +41,7 @@ var variants = func() map[string][]map[string]any {
 		"note":                 every("Time", []any{"05:06:07"}, "Text", some),
 		"inbox":                every("Count", []any{0, 1, 2}),
 		"answer.quota":         every("Max", []any{0, 1, 20}),
+		"aside":                every("Question", some, "Events", []any{[]string(nil), []string{"05:06:07 <b> one", "two"}}),
 		"handoff.ask":          every("Redefined", flags),
 		"handoff.incomplete":   every("Missing", some),
 		"handoff.start":        every("Standing", texts, "Document", some, "Path", some, "Written", flags, "Pending", texts),

@@ -56,6 +56,8 @@ type RuntimeOptions struct {
 
 	Lang      Lang    // of what flower says to models; zero is English
 	BudgetUSD float64 // of the whole run; 0 does not limit
+	// Meter is one in which this run's spending counts as well; nil: it counts alone.
+	Meter *agent.Meter
 
 	Now   func() time.Time // nil is time.Now
 	NewID func() string    // makes session ids; nil is random UUIDs
@@ -135,7 +137,7 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 	return &Runtime{
 		opts: opts, workspace: workspace, bench: workbench.Open(workspace).Redacting(opts.Redact),
 		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now, redact: opts.Redact},
-		meter:     agent.NewMeter(opts.BudgetUSD),
+		meter:     opts.Meter.Child(opts.BudgetUSD),
 		saidBooks: make(map[string]bool), handed: make(map[string]*generations), saidModels: make(map[[2]string]bool),
 	}, nil
 }
@@ -151,6 +153,9 @@ func (rt *Runtime) Workspace() string { return rt.workspace }
 
 // RunID is the id under which this run's rows stand in the manifest.
 func (rt *Runtime) RunID() string { return rt.opts.RunID }
+
+// Meter is what this run spends on, for another one that spends the same money.
+func (rt *Runtime) Meter() *agent.Meter { return rt.meter }
 
 // Spent is the cost of this run so far in USD; unpriced says that some of it is not known.
 func (rt *Runtime) Spent() (usd float64, unpriced bool) {

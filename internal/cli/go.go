@@ -146,7 +146,8 @@ type goRun struct {
 	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
 	note     agent.Note        // the same, as it stands there
 	print    *printer
-	windows  flower.Windows // known once there is a rig
+	windows  *windows // known once there is a rig
+	asides   *asides  // nil: nobody is there to ask
 }
 
 func (g *goRun) run(ctx context.Context, w *watch) (err error) {
@@ -164,6 +165,9 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 		fold: g.tty != nil && !g.global.verbose, styles: g.styled(),
 		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
 	})
+	if g.input.terminal {
+		g.asides = g.newAsides()
+	}
 	began := g.Now()
 	wake := flower.WakeState(g.place.workspace, g.place.runDir)
 	waking := wake.Waking || wake.Steps[flower.StepClarify] != ""
@@ -175,7 +179,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 			return err
 		}
 	}
-	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(ctx, w))
+	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(w))
 	if err != nil {
 		return err
 	}
@@ -186,7 +190,13 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	g.windows = r.windows
 	defer g.attend(r)()
 	w.running(r.rt)
+	finish := func() {}
+	if g.asides != nil {
+		finish = g.asides.begin(ctx, r)
+		g.input.side = g.asides.ask
+	}
 	outcome, err := g.work(ctx, r)
+	finish()
 	g.close(outcome, err, g.Now().Sub(began))
 	g.unheard(ctx, r)
 	return withMore(err, "flower --budget")
@@ -231,13 +241,14 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 	return false, err
 }
 
-func (g *goRun) rigOptions(ctx context.Context, w *watch) rigOptions {
+func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
 		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
 		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.print.Event(ev)
-			g.follow(ctx, ev)
+			g.asides.event(ev)
+			g.follow(ev)
 			if _, asked := ev.(flower.Asked); asked {
 				g.input.questionAsked()
 			}

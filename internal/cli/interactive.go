@@ -79,7 +79,7 @@ func (g *goRun) attend(r *rig) (leave func()) {
 }
 
 // follow lets the terminal show what goes on. The window is known when the first answer has come.
-func (g *goRun) follow(ctx context.Context, ev flower.Event) {
+func (g *goRun) follow(ev flower.Event) {
 	if g.tty == nil {
 		return
 	}
@@ -89,8 +89,7 @@ func (g *goRun) follow(ctx context.Context, ev flower.Event) {
 		return
 	}
 	if answered, ok := inside.Event.(agent.Answered); ok && answered.Path == "" && g.windows != nil {
-		tokens, _ := g.windows.Window(ctx, "")
-		g.tty.Window(tokens)
+		g.tty.Window(g.windows.size(""))
 	}
 }
 

@@ -134,6 +134,16 @@ func (p *printer) gap() { p.opts.screen.Line("") }
 // say writes a message of the catalogue, wrapped under a mark.
 func (p *printer) say(mark, id string, data ...text.Data) { p.block(mark, p.Say(id, data...)) }
 
+// Aside writes the answer to a side question.
+func (p *printer) Aside(title, answer string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.block("? ", title)
+	if answer != "" {
+		p.block("  ", answer)
+	}
+}
+
 // Wake writes the one line that says what is remembered.
 func (p *printer) Wake(where string, w flower.Wake, context int) {
 	var parts []string

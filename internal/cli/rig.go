@@ -53,6 +53,8 @@ type rigOptions struct {
 	observe   func(flower.Event)
 	interrupt func(context.Context) (string, bool)
 	budget    float64
+	meter     *agent.Meter    // what is spent counts there too; nil: nowhere else
+	private   []string        // directories that are nobody's business, besides the run directory
 	hurry     <-chan struct{} // closed when there is no time left to stop commands in stages
 	retry     agent.Retry
 }
@@ -124,7 +126,7 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: kept, Redact: redactor.Redact, Room: r.room, Human: r.human,
 		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks,
-		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Now: a.Now,
+		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Meter: opts.meter, Now: a.Now,
 	})
 	return r, err
 }
@@ -154,7 +156,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 	bench := workbench.Open(opts.place.workspace).Redacting(redactor.Redact)
 	boxOptions := tools.Options{
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
-		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: []string{opts.place.runDir}, Hurry: opts.hurry,
+		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: append([]string{opts.place.runDir}, opts.private...), Hurry: opts.hurry,
 		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
 	}
 	if opts.bench {
