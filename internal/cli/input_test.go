@@ -286,3 +286,39 @@ func TestReceiptLines(t *testing.T) {
 		t.Errorf("%q, %q", got, &out)
 	}
 }
+
+// What is a command is no remark and no answer, and what only looks like one is.
+func TestCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		d := newDesk(t, r, true)
+		told := make(chan string, 1)
+		go func() { told <- d.ask("q", "one", "two") }()
+		synctest.Wait()
+		for _, line := range []string{"/help", " /help ", "/new"} {
+			if _, err := io.WriteString(w, line+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		if got := strings.Count(d.out.String(), "picks an option"); got != 2 {
+			t.Errorf("help is shown %d times:\n%s", got, d.out)
+		}
+		if !strings.Contains(d.errs.String(), "flower --new") {
+			t.Errorf("/new says %q", d.errs)
+		}
+		if _, waits := d.human.Pending(); !waits {
+			t.Fatal("a command has answered the question")
+		}
+		if _, err := io.WriteString(w, "/etc/hosts is wrong\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-told; got != "/etc/hosts is wrong" {
+			t.Errorf("the answer is %q", got)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+	})
+}

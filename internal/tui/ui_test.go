@@ -682,7 +682,7 @@ func TestStatus(t *testing.T) {
 		for _, want := range []string{
 			"  w1 the payment page: waiting for the endpoint, attempt 2 failed 12s\n",
 			"  w2 目录: Bash go test ./... 12s\n",
-			" waiting for the workers 12s · work 3/3 · 80.2K 40% · $1.23 · 2 workers · turn 5\n>",
+			" workers busy 12s · work 3/3 · 80.2K 40% · $1.23 · 2 workers · turn 5\n>",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is not in\n%s", want, got)
