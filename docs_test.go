@@ -21,7 +21,7 @@ import (
 // documents are the pages that speak of the code; a name in them that does not exist any more is a mistake.
 var documents = []string{
 	"README.md", "CONTRIBUTING.md", "CHANGELOG.md",
-	"docs/design.md", "docs/layout.md", "docs/formats.md", "docs/cli.md",
+	"docs/design.md", "docs/layout.md", "docs/formats.md", "docs/cli.md", "docs/json.md",
 }
 
 // page is a document without its fenced blocks, which hold output and data.

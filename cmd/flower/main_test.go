@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": model, "requests": requests, "tree": tree, "columns": columns, "fill": fill, "lines": lines,
-			"session": session, "interrupt": interrupt, "resumable": resumable, "named": named,
+			"session": session, "interrupt": interrupt, "resumable": resumable, "named": named, "events": events,
 		},
 	})
 }

@@ -137,9 +137,9 @@ func (a *asides) serve(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			a.run.print.Aside(a.run.Say("aside.failed", text.Data{"Err": oneLine(err.Error())}), "")
+			a.run.printer.Aside(a.run.Say("aside.failed", text.Data{"Err": oneLine(err.Error())}), "")
 		default:
-			a.run.print.Aside(a.run.Say("aside.answer", text.Data{
+			a.run.printer.Aside(a.run.Say("aside.answer", text.Data{
 				"Text": oneLine(question), "Cost": text.Dollars(row.CostUSD, row.Unpriced),
 			}), row.Text)
 		}

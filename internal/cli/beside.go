@@ -33,6 +33,10 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 	}
 	switch g.ask {
 	case "":
+		if g.events != nil {
+			g.events.running(owner)
+			return true, nil
+		}
 		g.out.Line("== " + g.Say("beside.shown", text.Data{"Who": g.who(owner), "At": g.at(owner)}))
 		g.out.Line("   " + g.Say("beside.next"))
 		return true, nil
@@ -73,6 +77,11 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 		if waits, err := g.waits(ctx, store); err != nil || waits {
 			return false, err
 		}
+	}
+	if g.events != nil {
+		g.events.running(owner)
+		g.events.Event(*g.receipt)
+		return true, nil
 	}
 	id, data := "beside.taken", text.Data{"Who": g.who(owner), "Text": oneLine(g.ask)}
 	switch {
@@ -176,7 +185,7 @@ func (a *app) inUse(busy *flower.InUse) string {
 
 // openStore opens the store, which makes the run directory. What is in its place and cannot be used is put aside, which
 // show says, unless show is nil or a flower is at work with it.
-func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlite.Store, error) {
+func (a *app) openStore(ctx context.Context, where place, show reporter) (*sqlite.Store, error) {
 	path := filepath.Join(where.runDir, storeFile)
 	open := func() (*sqlite.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Workspace: where.workspace, Now: a.Now})
@@ -201,7 +210,7 @@ func (a *app) openStore(ctx context.Context, where place, show *printer) (*sqlit
 }
 
 // putStoreAside makes room for a new store, and says so at once: whatever comes next, the old one is not there any more.
-func (a *app) putStoreAside(ctx context.Context, path string, damaged error, show *printer) error {
+func (a *app) putStoreAside(ctx context.Context, path string, damaged error, show reporter) error {
 	there := disk.Exists(path)
 	kept, err := sqlite.PutAside(ctx, path, a.Now())
 	if err != nil {

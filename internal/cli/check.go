@@ -26,6 +26,17 @@ type place struct {
 	home      string // for "~"
 }
 
+// manifest is the path of the run's books.
+func (p place) manifest() string { return filepath.Join(p.runDir, "manifest.json") }
+
+// short is a path below the workspace without that.
+func (p place) short(path string) string {
+	if rest, ok := strings.CutPrefix(path, p.workspace+"/"); ok && p.workspace != "" {
+		return rest
+	}
+	return path
+}
+
 // findPlace checks the workspace and the run directory before anything is written: a run must not fail over them when
 // it has begun to cost money.
 func (a *app) findPlace() (place, error) {

@@ -57,6 +57,7 @@ type app struct {
 	tty    *tui.Terminal       // while a run has the terminal; nil elsewhere
 	hungUp chan struct{}       // closed when the terminal that input comes from is gone
 	redact func(string) string // takes secrets out; nil before they are known
+	events *eventStream        // with --json, from the moment there is something to tell; nil else
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
@@ -80,6 +81,7 @@ func Main(args, env []string, stdio Stdio, opts Options) (code int) {
 		err = a.run()
 	} else {
 		err = &usageError{err}
+		a.global.json = asksJSON(args)
 	}
 	return a.report(err)
 }
@@ -109,10 +111,23 @@ func (a *app) run() error {
 // report says in one line what went wrong and returns the exit code.
 func (a *app) report(err error) int {
 	code := codeOf(err)
+	if a.global.json {
+		a.endEvents(err, code)
+	}
 	var stop *stopError
 	if err == nil || errors.As(err, &stop) {
 		return code
 	}
+	line := a.wrong(err)
+	if hint := a.hint(err); hint != "" {
+		line += " - " + hint
+	}
+	a.err.Line("flower: " + line)
+	return code
+}
+
+// wrong says in one line what went wrong.
+func (a *app) wrong(err error) string {
 	line := oneLine(err.Error())
 	var busy *flower.InUse
 	var budget *budgetError
@@ -122,11 +137,7 @@ func (a *app) report(err error) int {
 	case errors.As(err, &budget):
 		line = a.outOfMoney(budget)
 	}
-	if hint := a.hint(err); hint != "" {
-		line += " - " + hint
-	}
-	a.err.Line("flower: " + line)
-	return code
+	return line
 }
 
 // hint is what a person can do about an error; "" where its own text says it.

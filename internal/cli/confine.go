@@ -54,26 +54,26 @@ func (o confineFlags) sandbox(a *app) *sandbox.Options {
 }
 
 // sayConfined says what the kernel lacks for the sandbox that was asked for.
-func (o confineFlags) sayConfined(p *printer, level sandbox.Level) {
+func (o confineFlags) sayConfined(r reporter, level sandbox.Level) {
 	switch {
 	case o.off:
 	case level == sandbox.None:
-		p.say("! ", "sandbox.none")
+		r.Notice("! ", "sandbox.none")
 	case level == sandbox.Partial:
-		p.say("! ", "sandbox.partial")
+		r.Notice("! ", "sandbox.partial")
 	}
 }
 
 // supervise makes the place where commands are noted, after what a killed flower has left running was ended: the agent
 // must not look at what is about to change.
-func (p place) supervise(show *printer) (*proc.Supervisor, error) {
+func (p place) supervise(show reporter) (*proc.Supervisor, error) {
 	records := filepath.Join(p.runDir, commandsDir)
 	ended, err := proc.EndLeftovers(records)
 	if err != nil {
 		return nil, fmt.Errorf("look for commands of an earlier run: %w", err)
 	}
 	if len(ended) > 0 {
-		show.say("! ", "leftovers", text.Data{"N": len(ended)})
+		show.Notice("! ", "leftovers", text.Data{"N": len(ended)})
 	}
 	return &proc.Supervisor{Records: records}, nil
 }

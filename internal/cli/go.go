@@ -15,6 +15,7 @@ import (
 	"flower/agent"
 	"flower/internal/config"
 	"flower/internal/text"
+	"flower/internal/workbench"
 )
 
 // maxSeconds is the longest timeout, a year: more is a typing error.
@@ -103,6 +104,7 @@ func (o goOptions) human() flower.HumanOptions {
 
 // runGo checks everything that can be checked before anything is written or spent, and then works under supervision.
 func (a *app) runGo(o goOptions, ask string) error {
+	a.startEvents("go", time.Duration(o.timeout)*time.Second, o.budget)
 	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
@@ -145,12 +147,15 @@ type goRun struct {
 	heard    bool              // the person was asked for a line
 	receipt  *flower.NoteTaken // of a request that was put into another flower's inbox
 	note     agent.Note        // the same, as it stands there
-	print    *printer
+	print    reporter
+	printer  *printer // the same, where it is one
+	tally    *tally
 	windows  *windows // known once there is a rig
 	asides   *asides  // nil: nobody is there to ask
 }
 
 func (g *goRun) run(ctx context.Context, w *watch) (err error) {
+	g.tally = &tally{workspace: g.place.workspace}
 	if owner, runs := flower.Running(g.place.runDir); runs {
 		if done, err := g.beside(ctx, owner); done || err != nil {
 			return err
@@ -159,12 +164,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	if g.cfgErr != nil {
 		return g.cfgErr
 	}
-	g.print = newPrinter(g.Printer, printOptions{
-		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
-		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
-		fold: g.tty != nil && !g.global.verbose, styles: g.styled(),
-		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
-	})
+	g.report()
 	if g.input.terminal {
 		g.asides = g.newAsides()
 	}
@@ -190,6 +190,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	g.windows = r.windows
 	defer g.attend(r)()
 	w.running(r.rt)
+	g.ending("")
 	finish := func() {}
 	if g.asides != nil {
 		finish = g.asides.begin(ctx, r)
@@ -199,7 +200,23 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	finish()
 	g.close(outcome, err, g.Now().Sub(began))
 	g.unheard(ctx, r)
-	return withMore(err, "flower --budget")
+	return withMore(err, g.again("--budget"))
+}
+
+// report decides who tells what happens.
+func (g *goRun) report() {
+	if g.events != nil {
+		g.events.prices = tilde(g.cfg.Prices.Path, g.place.home)
+		g.print = g.events
+		return
+	}
+	g.printer = newPrinter(g.Printer, printOptions{
+		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
+		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
+		fold: g.tty != nil && !g.global.verbose, styles: g.styled(),
+		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
+	})
+	g.print = g.printer
 }
 
 // sayMoved says that the directory was moved while something can still be done about it.
@@ -236,7 +253,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 	}
 	dir, err := r.rt.Archive(ctx)
 	if err == nil && dir != "" {
-		g.out.Line("+ " + g.Say("archived", text.Data{"Path": g.print.path(dir)}))
+		g.print.Notice("+ ", "archived", text.Data{"Path": g.place.short(dir)})
 	}
 	return false, err
 }
@@ -246,6 +263,10 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
 		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
+			g.tally.Event(ev)
+			if g.input.orders != nil {
+				g.input.orders.follow(ev)
+			}
 			g.print.Event(ev)
 			g.asides.event(ev)
 			g.follow(ev)
@@ -253,6 +274,10 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 				g.input.questionAsked()
 			}
 		},
+	}
+	if orders := g.input.orders; orders != nil {
+		orders.interrupt = w.interrupt
+		opts.interrupt = orders.goOn
 	}
 	if g.input.terminal {
 		opts.interrupt = func(ctx context.Context) (string, bool) {
@@ -332,27 +357,57 @@ func (g *goRun) work(ctx context.Context, r *rig) (*flower.Outcome, error) {
 func (g *goRun) unheard(ctx context.Context, r *rig) {
 	waiting, err := r.store.PendingNotes(context.WithoutCancel(ctx), flower.ProjectKey(g.place.workspace))
 	if err == nil && len(waiting) > 0 {
-		g.print.say("! ", "note.waiting", text.Data{"N": len(waiting)})
+		g.print.Notice("! ", "note.waiting", text.Data{"N": len(waiting)})
 	}
 }
 
-// close writes the last lines: what it cost, how long it took, where the books are, what to type next.
+// ending says to programs, while it is not known how the run will end, where things are and how to go on.
+func (g *goRun) ending(next string) {
+	if g.events == nil {
+		return
+	}
+	if next == "" {
+		next = g.again()
+	}
+	manifest := g.place.manifest()
+	g.events.ends(func(e *endEvent) {
+		g.tally.fill(e)
+		e.Manifest, e.Next = &manifest, &next
+	})
+}
+
+// close writes the last lines: how it ended, what it cost, how long it took and where the books are; what was done; what
+// to type next.
 func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
+	if g.events != nil {
+		next := ""
+		var budget *budgetError
+		if errors.As(withMore(err, g.again("--budget")), &budget) {
+			next = budget.next()
+		}
+		g.ending(next)
+		return
+	}
 	g.out.Line("")
 	id := "closing.done"
 	if err != nil {
 		id = "closing.stopped"
 	}
-	books, relErr := filepath.Rel(g.Dir, filepath.Join(g.place.runDir, "manifest.json"))
+	books, relErr := filepath.Rel(g.Dir, g.place.manifest())
 	if relErr != nil || strings.HasPrefix(books, "..") {
-		books = filepath.Join(g.place.runDir, "manifest.json")
+		books = g.place.manifest()
 	}
-	g.print.block("== ", g.Say(id, text.Data{"Cost": g.print.spent(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
+	p := g.printer
+	p.block("== ", g.Say(id, text.Data{"Cost": p.spent(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
+	for _, line := range g.tally.done(g.Printer) {
+		p.block("   ", line)
+	}
+	p.block("   ", g.Say("closing.where", text.Data{"Notes": g.place.short(workbench.Open(g.place.workspace).Notes()), "Flower": g.again()}))
 	next := "next.done"
 	if err != nil {
 		next = "next.stopped"
 	} else if g.clarifyOnly {
 		next = "next.clarified"
 	}
-	g.print.block("   ", g.Say(next))
+	p.block("   ", g.Say(next, text.Data{"Flower": g.again()}))
 }

@@ -23,6 +23,7 @@ type input struct {
 	app      *app
 	terminal bool
 	lines    <-chan tui.Line
+	orders   *orders // what a program says instead of lines; nil: a person says them
 	// side takes a question beside the work; nil: there are none, and "?" begins a remark like any other.
 	side func(ctx context.Context, question string)
 
@@ -38,6 +39,9 @@ type input struct {
 func (a *app) newInput() *input {
 	if a.tty != nil {
 		return &input{app: a, terminal: true, lines: a.tty.Lines(), asked: make(chan struct{}, 1)}
+	}
+	if a.events != nil {
+		return &input{app: a, asked: make(chan struct{}, 1), orders: newOrders(a)}
 	}
 	lines := make(chan tui.Line)
 	in := &input{app: a, terminal: isTerminal(a.stdio.In), lines: lines, asked: make(chan struct{}, 1)}
@@ -63,7 +67,7 @@ func (a *app) newInput() *input {
 func readLines(r io.Reader, lines chan<- tui.Line) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := readLine(in)
+		line, err := readLine(in, maxRequest)
 		if err != nil && line == "" {
 			return
 		}
@@ -74,12 +78,12 @@ func readLines(r io.Reader, lines chan<- tui.Line) {
 	}
 }
 
-// readLine reads up to a line feed; of a line that is too long only so much is kept that it shows.
-func readLine(in *bufio.Reader) (string, error) {
+// readLine reads up to a line feed; of a line that is longer than limit only so much is kept that it shows.
+func readLine(in *bufio.Reader, limit int) (string, error) {
 	line := ""
 	for {
 		part, err := in.ReadSlice('\n')
-		if len(line) <= maxRequest+len("\r\n") {
+		if len(line) <= limit+len("\r\n") {
 			line += string(part)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -90,6 +94,9 @@ func readLine(in *bufio.Reader) (string, error) {
 
 // next waits for a line. It returns false at the end, and the error of ctx or of a line that cannot be used.
 func (in *input) next(ctx context.Context) (string, bool, error) {
+	if in.orders != nil {
+		return in.orders.request(ctx, "remark")
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -109,6 +116,9 @@ func (in *input) next(ctx context.Context) (string, bool, error) {
 
 // prompt asks for a line on a terminal; elsewhere it only reads.
 func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
+	if in.orders != nil {
+		return in.orders.request(ctx, promptNames[id])
+	}
 	for {
 		if in.terminal {
 			in.show(in.app.Say(id))
@@ -138,6 +148,10 @@ func (in *input) show(prompt string) {
 // serve hands lines over until ctx is done or the input ends; whoever starts it waits for it. patient says that
 // questions wait for an answer.
 func (in *input) serve(ctx context.Context, human *flower.Human, patient bool) {
+	if in.orders != nil {
+		in.orders.serve(ctx, human)
+		return
+	}
 	for first := true; ; first = false {
 		var line tui.Line
 		var ok bool

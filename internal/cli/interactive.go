@@ -19,6 +19,9 @@ const envNotify = "FLOWER_NOTIFY"
 // openTerminal takes the terminal over, where there is one that can do what is needed; closeTerminal gives it back.
 // Elsewhere lines are read and written as they come.
 func (a *app) openTerminal(redactor *config.Redactor) error {
+	if a.events != nil {
+		return nil // a program has it
+	}
 	in, _ := a.stdio.In.(*os.File)
 	out, _ := a.stdio.Out.(*os.File)
 	if !isTerminal(a.stdio.In) || !isTerminal(a.stdio.Out) || !tui.Usable(a.getenv) {
@@ -74,7 +77,7 @@ func (g *goRun) attend(r *rig) (leave func()) {
 	if g.tty == nil {
 		return func() {}
 	}
-	g.tty.Attend(tui.Run{Pending: r.human.Pending, Fold: g.print.Fold})
+	g.tty.Attend(tui.Run{Pending: r.human.Pending, Fold: g.printer.Fold})
 	return func() { g.tty.Attend(tui.Run{}) }
 }
 

@@ -69,12 +69,17 @@ func (a *app) outOfMoney(e *budgetError) string {
 	if e.limit.SpentUSD < e.limit.CostUSD && e.limit.NextUSD > 0 {
 		id = "budget.stopped"
 	}
-	// A run counts from zero: twice the amount is enough for what stopped this one, unless that alone is more.
-	more := math.Ceil(100*2*max(e.limit.CostUSD, e.limit.NextUSD)) / 100
 	return a.Say(id, text.Data{
 		"Limit": plainDollars(e.limit.CostUSD), "Spent": text.Dollars(e.limit.SpentUSD, false),
-		"Next": text.Dollars(e.limit.NextUSD, false), "Command": e.command + " " + strconv.FormatFloat(more, 'f', -1, 64),
+		"Next": text.Dollars(e.limit.NextUSD, false), "Command": e.next(),
 	})
+}
+
+// next is the command that goes on. A run counts from zero: twice the amount is enough for what stopped this one, unless
+// that alone is more.
+func (e *budgetError) next() string {
+	more := math.Ceil(100*2*max(e.limit.CostUSD, e.limit.NextUSD)) / 100
+	return e.command + " " + strconv.FormatFloat(more, 'f', -1, 64)
 }
 
 // plainDollars is an amount as the person has written it.

@@ -91,6 +91,7 @@ func (o onceOptions) check(a *app) error {
 }
 
 func (a *app) runOnce(o onceOptions, ask string) error {
+	a.startEvents("once", 0, o.budget)
 	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
@@ -143,14 +144,11 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	if o.resume != "" && !disk.Exists(filepath.Join(o.place.runDir, storeFile)) {
 		return o.noSession(o.resume) // before the rig makes a store
 	}
-	show := newPrinter(o.Printer, printOptions{
-		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
-		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
-		budget: o.budget, prices: tilde(o.cfg.Prices.Path, o.place.home),
-	})
+	show := o.reporter()
+	done := &tally{workspace: o.place.workspace}
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
 		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, confine: o.confine, trim: o.global.trim,
-		noHandoff: true, print: show, observe: show.Event, budget: o.budget, retry: o.retry, hurry: w.hurry,
+		noHandoff: true, print: show, observe: func(ev flower.Event) { done.Event(ev); show.Event(ev) }, budget: o.budget, retry: o.retry, hurry: w.hurry,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})
 	if err != nil {
@@ -169,8 +167,13 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		Step: stepOnce, Prompt: o.ask, SessionID: o.resume, Fork: o.fork, Index: o.global.workbench,
 		Agent: agent.Spec{Name: stepOnce, Instructions: o.instructions, Tools: o.tools},
 	})
+	err = withMore(err, o.again("once", "--resume", result.SessionID, "--budget"))
+	if o.events != nil {
+		o.ending(done, result, err)
+		return err
+	}
 	if err != nil {
-		return withMore(err, "flower once --resume "+result.SessionID+" --budget")
+		return err
 	}
 	o.out.Line(strings.TrimRight(result.Text, "\n"))
 	if err := o.out.Err(); err != nil {
@@ -178,9 +181,44 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	}
 	// On one line whatever the width: it is there to be copied.
 	o.err.Line("== " + o.Say("once.closing", text.Data{
-		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Session": result.SessionID,
+		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Flower": o.again("once", "--resume", result.SessionID),
 	}))
+	for _, line := range done.done(o.Printer) {
+		o.err.Line("   " + line)
+	}
 	return nil
+}
+
+// reporter tells what happens on the error stream, or programs on the output.
+func (o *onceRun) reporter() reporter {
+	if o.events != nil {
+		o.events.prices = tilde(o.cfg.Prices.Path, o.place.home)
+		return o.events
+	}
+	return newPrinter(o.Printer, printOptions{
+		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
+		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
+		budget: o.budget, prices: tilde(o.cfg.Prices.Path, o.place.home),
+	})
+}
+
+// ending says to programs how the run has ended.
+func (o *onceRun) ending(done *tally, result flower.StepResult, err error) {
+	next, manifest := o.again("once", "--resume", result.SessionID), o.place.manifest()
+	var budget *budgetError
+	if errors.As(err, &budget) {
+		next = budget.next()
+	}
+	o.events.ends(func(e *endEvent) {
+		done.fill(e)
+		e.Manifest = &manifest
+		if result.SessionID != "" {
+			e.Session, e.Next = &result.SessionID, &next
+		}
+		if err == nil {
+			e.Answer = &result.Text
+		}
+	})
 }
 
 // permitted is a toolbox under a permission mode. Commands that are allowed at all are held to reading in every mode

@@ -144,6 +144,13 @@ func (p *printer) Aside(title, answer string) {
 	}
 }
 
+// Notice implements reporter.
+func (p *printer) Notice(mark, id string, data ...text.Data) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.say(mark, id, data...)
+}
+
 // Wake writes the one line that says what is remembered.
 func (p *printer) Wake(where string, w flower.Wake, context int) {
 	var parts []string

@@ -29,7 +29,7 @@ type rig struct {
 	room  *agent.Room
 	model *messages.Client
 	box   *tools.Box
-	print *printer
+	print reporter
 
 	windows  *windows
 	commands *proc.Supervisor
@@ -49,7 +49,7 @@ type rigOptions struct {
 	// guard goes around the toolbox; nil is none.
 	guard func(agent.Toolbox) agent.Toolbox
 
-	print     *printer
+	print     reporter
 	observe   func(flower.Event)
 	interrupt func(context.Context) (string, bool)
 	budget    float64
@@ -65,6 +65,9 @@ func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
 	redactor := config.NewRedactor(cfg.Secrets()...)
 	a.out.hide(redactor.Redact)
 	a.err.hide(redactor.Redact)
+	if a.events != nil {
+		a.events.screen.hide(redactor.Redact)
+	}
 	a.redact = redactor.Redact
 	own, bad := prices(cfg.Prices)
 	a.prices = own
@@ -128,6 +131,9 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Meter: opts.meter, Now: a.Now,
 	})
+	if err == nil && a.events != nil {
+		a.events.of(r.rt.RunID())
+	}
 	return r, err
 }
 

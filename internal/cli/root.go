@@ -12,6 +12,9 @@ import (
 	"flower/internal/text"
 )
 
+// defaultWorkspace is the current directory.
+const defaultWorkspace = "."
+
 // globalFlags stand before or after a command.
 type globalFlags struct {
 	workspace string
@@ -19,6 +22,7 @@ type globalFlags struct {
 	verbose   bool
 	workbench bool
 	trim      bool
+	json      bool
 }
 
 // execute parses the arguments and runs the command they name. Without one the arguments are a request: the root has
@@ -27,12 +31,13 @@ func (a *app) execute() error {
 	root := a.goCommand("flower " + a.Say("usage.request"))
 	root.Long = a.Say("cmd.root")
 	root.Version = version()
-	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetVersionTemplate(`{{if eq (.Flag "json").Value.String "true"}}` + versionJSON() + "{{else}}{{.Version}}{{end}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetArgs(a.args)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		a.global.json = a.global.json || asksJSON(a.args)
 		return &usageError{fmt.Errorf("%w - %s", err, a.Say("hint.help"))}
 	})
 	// "help me write a script" is a request: only "help" alone, or before the name of a command, is not.
@@ -67,11 +72,12 @@ func (a *app) helpFor(root *cobra.Command, args []string) *cobra.Command {
 }
 
 func (a *app) addGlobal(flags *pflag.FlagSet) {
-	flags.StringVarP(&a.global.workspace, "workspace", "w", ".", a.Say("flag.workspace"))
+	flags.StringVarP(&a.global.workspace, "workspace", "w", defaultWorkspace, a.Say("flag.workspace"))
 	flags.StringVarP(&a.global.runDir, "run-dir", "r", flower.DefaultRunDir, a.Say("flag.rundir"))
 	flags.BoolVarP(&a.global.verbose, "verbose", "v", false, a.Say("flag.verbose"))
 	flags.BoolVarP(&a.global.workbench, "workbench", "W", false, a.Say("flag.workbench"))
 	flags.BoolVarP(&a.global.trim, "trim", "T", false, a.Say("flag.trim"))
+	flags.BoolVar(&a.global.json, "json", false, a.Say("flag.json"))
 	flags.String("lang", "", a.Say("flag.lang", text.Data{"Langs": langs()})) // read by askedLang, before everything else
 }
 
@@ -108,11 +114,23 @@ func (a *app) finishEach(c *cobra.Command) {
 	}
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
+		if a.global.json && !speaksJSON(cmd) {
+			return &usageError{errors.New(a.Say("value.json", text.Data{"Command": cmd.CommandPath()}))}
+		}
 		if check == nil || check(cmd, args) == nil {
 			return nil
 		}
 		return &usageError{errors.New(a.wrongWords(cmd, args))}
 	}
+}
+
+// speaksJSON says whether a command has an output for programs.
+func speaksJSON(cmd *cobra.Command) bool {
+	switch strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()) {
+	case "", " go", " once", " status", " sessions", " sessions list", " version":
+		return true
+	}
+	return false
 }
 
 // wrongWords says what is wrong with the words behind a command.
@@ -150,6 +168,12 @@ func (a *app) usageTemplate() string {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: a.Say("cmd.version"), Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { a.out.Line("flower version " + version()) },
+		Run: func(*cobra.Command, []string) {
+			if a.global.json {
+				a.out.Line(versionJSON())
+				return
+			}
+			a.out.Line("flower version " + version())
+		},
 	}
 }

@@ -21,12 +21,11 @@ import (
 func (a *app) sessionsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "sessions", Short: a.Say("cmd.sessions"), Long: a.Say("cmd.sessions.long"), Args: cobra.NoArgs}
 	id, file := a.Say("usage.id"), a.Say("usage.file")
-	var asJSON, force bool
+	var force bool
 	list := func(*cobra.Command, []string) error {
-		return a.supervise(func(ctx context.Context, _ *watch) error { return a.listSessions(ctx, asJSON) })
+		return a.supervise(func(ctx context.Context, _ *watch) error { return a.listSessions(ctx, a.global.json) })
 	}
 	c.RunE = list
-	c.Flags().BoolVar(&asJSON, "json", false, a.Say("flag.json"))
 	sub := func(use, short string, least, most int, run func(context.Context, []string) error) *cobra.Command {
 		s := &cobra.Command{
 			Use: use, Short: a.Say(short), Args: cobra.RangeArgs(least, most),
@@ -39,7 +38,6 @@ func (a *app) sessionsCommand() *cobra.Command {
 	}
 	l := sub("list", "cmd.sessions.list", 0, 0, nil)
 	l.RunE = list
-	l.Flags().BoolVar(&asJSON, "json", false, a.Say("flag.json"))
 	sub("show "+id, "cmd.sessions.show", 1, 1, func(ctx context.Context, args []string) error { return a.showSession(ctx, args[0]) })
 	sub("export "+id+" "+file, "cmd.sessions.export", 1, 2, func(ctx context.Context, args []string) error {
 		return a.exportSession(ctx, args[0], strings.Join(args[1:], ""))

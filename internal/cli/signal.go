@@ -58,7 +58,7 @@ func (a *app) supervise(work func(context.Context, *watch) error) error {
 		select {
 		case <-done:
 			return failed
-		case <-a.out.unread:
+		case <-a.unread():
 			code = exitUnread
 		case <-a.hungUp:
 			code = exitHangup
@@ -85,6 +85,12 @@ func (w *watch) signal(sig os.Signal) int {
 		return exitHangup
 	}
 	return exitTerm
+}
+
+// interrupt stops the agent at work; false if there is none.
+func (w *watch) interrupt() bool {
+	rt := w.runtime()
+	return rt != nil && rt.Interrupt()
 }
 
 // end writes the attempt in flight into the books, stops the work and waits for it, not for ever: something may not

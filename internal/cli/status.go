@@ -15,15 +15,12 @@ import (
 
 // statusCommand says what a directory remembers, and writes nothing.
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use: "status", Short: a.Say("cmd.status"), Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.supervise(func(ctx context.Context, _ *watch) error { return a.runStatus(ctx, asJSON) })
+			return a.supervise(func(ctx context.Context, _ *watch) error { return a.runStatus(ctx, a.global.json) })
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, a.Say("flag.json"))
-	return c
 }
 
 // statusGC is how much the heap of status may grow, in per cent, before it is collected.

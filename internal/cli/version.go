@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -17,6 +18,17 @@ func version() string {
 		}
 	}
 	return fmt.Sprintf("%s (%s, %s/%s)", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// versionJSON is the same for programs. There is nothing in it that a template would read.
+func versionJSON() string {
+	v, err := json.Marshal(map[string]any{
+		"schema": eventSchema, "version": release(), "build": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+	})
+	if err != nil {
+		return "null"
+	}
+	return string(v)
 }
 
 // release is the module's version; "devel" for a build that has none.
