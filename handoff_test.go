@@ -252,6 +252,25 @@ func TestOverflowHandsOverAndTeachesTheWindow(t *testing.T) {
 	}
 }
 
+func TestOverflowTeachesOnlyWhatItShows(t *testing.T) {
+	for _, tt := range []struct{ context, said, want int }{
+		{41_000, 0, 41_000},
+		{41_000, 200_000, 41_000},
+		{41_000, 32_000, 32_000},
+		{1_000, 0, 0}, // what was added last was too large, the window may be any
+		{1_000, 200_000, 200_000},
+		{0, 0, 0},
+	} {
+		w := newWorld(t)
+		windows := &shelf{window: 1_000_000}
+		w.opts = func(o *RuntimeOptions) { o.Windows = windows }
+		w.start().overflowed("m", tt.context, &agent.ModelError{Kind: agent.Overflow, Window: tt.said})
+		if got := append(windows.noted, 0)[0]; got != tt.want {
+			t.Errorf("context %d, %d said: noted %d, want %d", tt.context, tt.said, got, tt.want)
+		}
+	}
+}
+
 func TestHandoffSurvivesTheProcess(t *testing.T) {
 	w := newWorld(t)
 	w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 100_000} }

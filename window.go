@@ -120,9 +120,17 @@ func (rt *Runtime) watch(g *gauge, label string, ev agent.Event) {
 	}
 }
 
-// overflowed records an overflow. What the endpoint says of its window counts, and the size it happened at; the smaller.
+// leastOverflow is the smallest context, in tokens, whose overflow says something about the window: the floor of the roles
+// that need most. Below it, it was the last thing added that was too large.
+const leastOverflow = 24_000
+
+// overflowed records an overflow. What the endpoint says of its window counts, and the size of the context it happened
+// at; the smaller.
 func (rt *Runtime) overflowed(model string, context int, e *agent.ModelError) {
 	tokens := context
+	if tokens < leastOverflow {
+		tokens = 0
+	}
 	if e.Window > 0 && (tokens == 0 || e.Window < tokens) {
 		tokens = e.Window
 	}

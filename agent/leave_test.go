@@ -156,3 +156,32 @@ func TestChangedDefinitionIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestShrinkMakesRoomForTheLastWord: a history that no longer fits is asked for its document without its large results.
+func TestShrinkMakesRoomForTheLastWord(t *testing.T) {
+	big := strings.Repeat("a long line\n", 500)
+	store := flower.NewMemoryStore("/w")
+	model := weighing(calls(call("c1", "count", `{}`)), text("done"), text("the document"))
+	spilled := 0
+	e, err := agent.New(agent.Options{
+		Model: model, Log: store, Toolbox: box{"count": tool("count", false, say(big))}, ModelName: "m", CWD: "/w",
+		Spill: func(transcript.Spill) error { spilled++; return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := agent.Spec{Name: "a", Tools: []string{"count"}}
+	if _, _, err := run(t, e, agent.Request{Key: key, Spec: spec, Prompt: "go"}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(lastUserTexts(model), "a long line") || spilled != 0 {
+		t.Fatal("the result was moved before it had to be")
+	}
+	_, result, err := run(t, e, agent.Request{Key: key, Spec: spec, Prompt: "write", Closing: true, Shrink: true})
+	if err != nil || result.Text != "the document" || spilled != 1 {
+		t.Fatalf("%q, %v, %d moved", result.Text, err, spilled)
+	}
+	if sent := lastUserTexts(model); strings.Contains(sent, "a long line") || !strings.Contains(sent, ".txt") {
+		t.Errorf("sent: %.500s", sent)
+	}
+}
