@@ -390,7 +390,8 @@ func (p *printer) goal(ev flower.GoalSet) {
 }
 
 // judged writes a verdict.
-// checked says what came of a check that is a command; of one that did not pass also the end of what it printed.
+// checked says what came of a check that is a command; where that was not 0, which may just be what the check wants,
+// also the end of what it printed.
 func (p *printer) checked(e flower.Evidence) {
 	switch {
 	case e.Problem != "":
@@ -399,7 +400,7 @@ func (p *printer) checked(e flower.Evidence) {
 		p.say("+ ", "check.passed")
 		return
 	default:
-		p.say("! ", "check.failed", text.Data{"Code": e.ExitCode})
+		p.say("- ", "check.failed", text.Data{"Code": e.ExitCode})
 	}
 	lines := strings.Split(e.Output, "\n")
 	for _, line := range lines[max(0, len(lines)-checkLines):] {
