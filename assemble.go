@@ -91,9 +91,10 @@ func trace(entries []transcript.Entry, agentPath string) traces {
 // note keeps what a call says about the work.
 func (t *traces) note(call transcript.Block, failed bool) {
 	var in struct {
-		Path  string `json:"file_path"`
-		Title string `json:"description"`
-		Todos []struct {
+		Path     string `json:"file_path"`
+		Notebook string `json:"notebook_path"`
+		Title    string `json:"description"`
+		Todos    []struct {
 			Content string `json:"content"`
 			Status  string `json:"status"`
 		} `json:"todos"`
@@ -102,8 +103,9 @@ func (t *traces) note(call transcript.Block, failed bool) {
 		return
 	}
 	switch call.Name {
-	case toolWrite, toolEdit:
-		t.files = append(slices.DeleteFunc(t.files, func(f string) bool { return f == line(in.Path) }), line(in.Path))
+	case toolWrite, toolEdit, toolNotebook:
+		path := line(in.Path + in.Notebook)
+		t.files = append(slices.DeleteFunc(t.files, func(f string) bool { return f == path }), path)
 	case toolAgent:
 		if failed {
 			in.Title += " (failed)"

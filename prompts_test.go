@@ -241,7 +241,7 @@ func TestRolesAreMarked(t *testing.T) {
 // TestRolesNameTheirTools: a tool in the text of a role is one that it has.
 func TestRolesNameTheirTools(t *testing.T) {
 	all := []string{
-		toolAsk, toolInbox, toolAgent, toolTodo, toolBash, toolRead, toolWrite, toolEdit, toolGlob, toolGrep, toolWebFetch, toolWebSearch,
+		toolAsk, toolInbox, toolAgent, toolTodo, toolBash, toolRead, toolWrite, toolEdit, toolNotebook, toolGlob, toolGrep, toolWebFetch, toolWebSearch,
 	}
 	for _, lang := range []Lang{English, Chinese} {
 		coordinator := Coordinator(lang)
@@ -270,7 +270,7 @@ func TestRolesNameTheirTools(t *testing.T) {
 					t.Errorf("%s %s is told of %s", lang, s.name, tool)
 				}
 			}
-			for _, tool := range []string{toolWrite, toolEdit} {
+			for _, tool := range []string{toolWrite, toolEdit, toolNotebook} {
 				if slices.Contains(s.tools, tool) {
 					t.Errorf("%s %s has %s", lang, s.name, tool)
 				}

@@ -12,6 +12,7 @@ const (
 	toolRead      = "Read"
 	toolWrite     = "Write"
 	toolEdit      = "Edit"
+	toolNotebook  = "NotebookEdit"
 	toolGlob      = "Glob"
 	toolGrep      = "Grep"
 	toolWebFetch  = "WebFetch"
@@ -63,7 +64,7 @@ func Coordinator(lang Lang) agent.Spec {
 func Worker(lang Lang) agent.Spec {
 	return agent.Spec{
 		Name: "worker", Description: say(lang, "worker.description", nil), Edition: edition, Instructions: role(lang, "worker"),
-		Tools: []string{toolRead, toolWrite, toolEdit, toolBash, toolGlob, toolGrep, toolWebFetch, toolWebSearch},
+		Tools: []string{toolRead, toolWrite, toolEdit, toolNotebook, toolBash, toolGlob, toolGrep, toolWebFetch, toolWebSearch},
 	}
 }
 

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -119,84 +118,3 @@ func lineNumbers(text string, offsets []int) []int {
 	}
 	return lines
 }
-
-var numbered = regexp.MustCompile(`^ *[0-9]+\t`)
-
-// nearMiss says where text comes close to s, which it does not hold.
-func nearMiss(text, s string) string {
-	if numbered.MatchString(s) && numbered.MatchString(lastLine(s)) {
-		return "old_string was not found; it seems to hold the line numbers that Read shows. Leave them and the tab behind them out"
-	}
-	have, want := strings.Split(text, "\n"), strings.Split(strings.Trim(s, "\n"), "\n")
-	if at := looseIndex(have, want); at >= 0 {
-		for i, line := range want {
-			if have[at+i] != line {
-				return fmt.Sprintf("old_string was not found, but line %d on is the same except for blanks, quotes or case. Line %d of the file is %s where old_string has %s",
-					at+1, at+i+1, quote(have[at+i]), quote(line))
-			}
-		}
-		return fmt.Sprintf("old_string was not found, but line %d on is the same except at its ends: compare the blanks and line feeds there", at+1)
-	}
-	for i := range want {
-		if strings.TrimSpace(want[i]) == "" {
-			continue
-		}
-		at := looseIndex(have, want[i:i+1])
-		if at < 0 {
-			break
-		}
-		for at+1 < len(have) && i+1 < len(want) && loose(have[at+1]) == loose(want[i+1]) {
-			at, i = at+1, i+1
-		}
-		next := "the end of the file"
-		if at+1 < len(have) {
-			next = quote(have[at+1])
-		}
-		if i+1 >= len(want) {
-			break
-		}
-		return fmt.Sprintf("old_string was not found. The file is the same up to line %d, then it goes on with %s where old_string has %s",
-			at+1, next, quote(want[i+1]))
-	}
-	if !utf8.ValidString(text) && strings.Contains(s, `\x`) {
-		return `old_string was not found. Read shows bytes that are not UTF-8 as \xNN, but they cannot be given so: choose text without them, or use a command`
-	}
-	return "old_string was not found, and nothing close to it. Read the place again and copy the text exactly"
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSuffix(s, "\n")
-	return s[strings.LastIndexByte(s, '\n')+1:]
-}
-
-var typewriter = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'", "\u00a0", " ", "–", "-", "—", "-")
-
-// loose is what stays of a line that was typed from memory.
-func loose(line string) string {
-	return strings.ToLower(strings.Join(strings.Fields(typewriter.Replace(line)), " "))
-}
-
-// looseIndex finds the lines want in have, compared loosely; -1 if they are not there or all blank.
-func looseIndex(have, want []string) int {
-	first, blank := make([]string, len(want)), true
-	for i, line := range want {
-		first[i] = loose(line)
-		blank = blank && first[i] == ""
-	}
-	if blank {
-		return -1
-	}
-	for at := 0; at+len(want) <= len(have); at++ {
-		n := 0
-		for n < len(want) && loose(have[at+n]) == first[n] {
-			n++
-		}
-		if n == len(want) {
-			return at
-		}
-	}
-	return -1
-}
-
-// quote makes the blanks of a line visible.
-func quote(line string) string { return fmt.Sprintf("%q", clip(visible(line), 200)) }

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"flower/agent"
-	"flower/internal/disk"
 )
 
 //go:embed edit.md
@@ -36,55 +33,32 @@ func (b *Box) edit(s *session, _ agent.Spec, _ agent.Env) agent.Tool {
 			if r, bad := p.bad(); bad {
 				return r, nil
 			}
+			switch c.old {
+			case "":
+				return unchanged(path, "old_string is empty. To create a file or replace all of it, use Write"), nil
+			case c.new:
+				return unchanged(path, "old_string and new_string are the same"), nil
+			}
 			return b.editFile(ctx, s, path, c), nil
 		},
 	}
 }
 
 func (b *Box) editFile(ctx context.Context, s *session, path string, c change) agent.ToolResult {
-	failed := func(why string) agent.ToolResult {
-		return agent.ErrorResult(fmt.Sprintf("%s was not changed: %s.", oneLine(path), why))
-	}
-	real, err := b.changeable(path)
-	if err != nil {
-		return b.refuse(path, err)
-	}
-	switch c.old {
-	case "":
-		return failed("old_string is empty. To create a file or replace all of it, use Write")
-	case c.new:
-		return failed("old_string and new_string are the same")
-	}
-	defer b.paths.hold(real)()
-	if ctx.Err() != nil {
-		return failed("interrupted")
-	}
-	data, err := disk.ReadRegular(real, maxEditBytes)
-	if err != nil {
-		return b.refuse(path, err)
-	}
-	if why := s.stale(real, data); why != "" {
-		return failed(why)
-	}
-	t, ok := parseText(data)
-	if !ok {
-		return failed("it is not a text file")
-	}
-	if !utf8.ValidString(t.body) && !isASCII(c.new) {
-		return failed("it is not UTF-8, and new_string holds characters beyond ASCII, which would mix two encodings. Convert the file or use a command that knows its encoding")
-	}
-	body, lines, why := c.apply(t.body)
-	if why != "" {
-		return failed(why)
-	}
-	out := text{t.mark, body}.bytes()
-	if err := disk.WriteFile(real, out, newFileMode); err != nil {
-		return b.refuse(path, err)
-	}
-	s.saw(real, out)
-	r := agent.TextResult(fmt.Sprintf("Changed %s: replaced %s, at line %s.", oneLine(path), plural(len(lines), "occurrence"), numbers(lines)))
-	r.Display = shortDiff(b.show(real), []byte(t.body), []byte(body))
-	return r
+	return b.revise(ctx, s, path, func(data []byte) (out []byte, said, why string) {
+		t, ok := parseText(data)
+		switch {
+		case !ok:
+			return nil, "", "it is not a text file"
+		case !utf8.ValidString(t.body) && !isASCII(c.new):
+			return nil, "", "it is not UTF-8, and new_string holds characters beyond ASCII, which would mix two encodings. Convert the file or use a command that knows its encoding"
+		}
+		body, lines, why := c.apply(t.body)
+		if why != "" {
+			return nil, "", why
+		}
+		return text{t.mark, body}.bytes(), fmt.Sprintf("Changed %s: replaced %s, at line %s.", oneLine(path), plural(len(lines), "occurrence"), numbers(lines)), ""
+	})
 }
 
 func isASCII(s string) bool {
@@ -103,24 +77,4 @@ func numbers(lines []int) string {
 		words = append(words, fmt.Sprint(n))
 	}
 	return strings.Join(words, ", ")
-}
-
-// Bounds of a difference that is shown to a person. Comparing very long texts would take longer than changing them.
-const (
-	maxDiffInput = 1 << 20
-	maxDiffLines = 40
-)
-
-// shortDiff is the unified difference of two versions of a file, for people; "" if there is none worth showing.
-func shortDiff(name string, old, new []byte) string {
-	if len(old)+len(new) > maxDiffInput || !utf8.Valid(old) || !utf8.Valid(new) {
-		return ""
-	}
-	d := strings.TrimSuffix(string(diff.Diff(name, old, name, new)), "\n")
-	_, d, _ = strings.Cut(d, "\n") // "diff old new"
-	lines := strings.Split(d, "\n")
-	if len(lines) > maxDiffLines {
-		lines = append(lines[:maxDiffLines], fmt.Sprintf("… %d more lines", len(lines)-maxDiffLines))
-	}
-	return strings.Join(lines, "\n")
 }

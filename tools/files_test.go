@@ -12,6 +12,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -396,17 +397,30 @@ func TestEdit(t *testing.T) {
 		{name: "UTF-16 does not match across units", content: "\xFE\xFF\x61\x62\x61\x62", old: "戡", new: "x", fault: "not found"},
 		{name: "Latin-1 elsewhere", content: "caf\xE9 a\n", old: " a", new: " b", want: "caf\xE9 b\n"},
 		{name: "Latin-1 and beyond ASCII", content: "caf\xE9 a\n", old: "a\n", new: "ä\n", fault: "mix two encodings"},
-		{name: "Latin-1 as shown", content: "caf\xE9 a\n", old: `caf\xE9`, new: "cafe", fault: "cannot be given so"},
+		{name: "Latin-1 as shown", content: "caf\xE9 a\n", old: `caf\xE9`, new: "cafe", fault: "they can be given neither so"},
 		{name: "binary", content: "a\x00b", old: "a", new: "b", fault: "not a text file"},
 		{name: "unicode", content: "naïve 日本 👍\n", old: "日本", new: "中国", want: "naïve 中国 👍\n"},
 		{name: "indentation", content: "func f() {\n\treturn 1\n}\n", old: "func f() {\n    return 1\n}", new: "x", fault: `Line 2 of the file is "\treturn 1" where old_string has "    return 1"`},
-		{name: "quotes", content: "say “hi”\n", old: "say \"hi\"", new: "x", fault: "except for blanks, quotes or case"},
+		{name: "quotes", content: "say “hi”\n", old: "say \"hi\"", new: "x", fault: "except for blanks, quotes, case or the like"},
 		{name: "trailing blank", content: "a \nb\n", old: "a\nb", new: "x", fault: `Line 1 of the file is "a " where`},
 		{name: "too many line feeds", content: "a\nb\n", old: "a\nb\n\n", new: "x", fault: "at its ends"},
 		{name: "goes on differently", content: "a\nb\nc\n", old: "a\nb\nd", new: "x", fault: `the same up to line 2, then it goes on with "c" where old_string has "d"`},
 		{name: "past the end", content: "a\nb", old: "a\nb\nc", new: "x", fault: "the end of the file"},
 		{name: "line numbers", content: "a\nb\n", old: "     1\ta\n     2\tb", new: "x", fault: "line numbers"},
 		{name: "nothing like it", content: "a\nb\n", old: "zzz", new: "x", fault: "nothing close to it"},
+		{name: "NFD in the file", content: "a\ncafe\u0301 noir\n", old: "caf\u00e9 noir", new: "x", fault: "composed differently from column 4 on: the file has U+0065 U+0301, old_string has U+00E9"},
+		{name: "NFC in the file", content: "caf\u00e9\n", old: "cafe\u0301", new: "x", fault: "the file has U+00E9, old_string has U+0065 U+0301"},
+		{name: "NFD found as it is", content: "cafe\u0301\n", old: "e\u0301", new: "e", want: "cafe\n"},
+		{name: "no-break space", content: "a\u00a0b\n", old: "a b", new: "x", fault: "they differ at column 2: U+00A0, not U+0020"},
+		{name: "zero width space", content: "a\u200bb c\n", old: "ab c", new: "x", fault: "they differ at column 2: U+200B, not U+0062"},
+		{name: "a typing error", content: "one\nfunc handleRequest(w http.ResponseWriter)\ntwo\n", old: "func handelRequest(w http.ResponseWriter)", new: "x", fault: "is line 2: \"func handleRequest(w http.ResponseWriter)\""},
+		{name: "tabs and blanks", content: "\tif x {\n\t\ty()\n\t}\n", old: "    if x {\n        y()\n    }", new: "x", fault: `Line 1 of the file is "\tif x {" where old_string has "    if x {"`},
+		{name: "Latin-1 as characters", content: "caf\xE9 a\n", old: "café", new: "cafe", fault: "can be given neither so nor as characters"},
+		{name: "UTF-16, CRLF", content: "\xFF\xFEa\x00\r\x00\n\x00b\x00", old: "a\nb", new: "c\nd", want: "\xFF\xFEc\x00\r\x00\n\x00d\x00"},
+		{name: "UTF-16 beyond the first plane", content: "\xFE\xFF\xD8\x3D\xDC\x4D\x00a", old: "a", new: "👍", want: "\xFE\xFF\xD8\x3D\xDC\x4D\xD8\x3D\xDC\x4D"},
+		{name: "the last line without its line feed", content: "a\nb", old: "b", new: "c", want: "a\nc"},
+		{name: "a line feed at the end stays", content: "a\nb\n", old: "b", new: "c", want: "a\nc\n"},
+		{name: "a mark is no text", content: "\xEF\xBB\xBFa\n", old: "\uFEFFa", new: "x", fault: "except for blanks"},
 		{name: "empty file", content: "", old: "a", new: "b", fault: "not found"},
 	}
 	f := newFixture(t, nil)
@@ -443,8 +457,7 @@ func TestEditNeedsTheVersionRead(t *testing.T) {
 	wants(t, f.fails(Edit, edit), "have not read it")
 	f.ok(Read, in{"file_path": f.dir + "/./f", "limit": 1})
 	f.file("f", "a\nc\n")
-	wants(t, f.fails(Edit, edit), "changed since")
-	f.ok(Read, in{"file_path": "f"})
+	wants(t, f.fails(Edit, edit), "changed since you last read it:\n--- file\n+++ file\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "This is all that changed")
 	wants(t, f.as("other").fails(Edit, edit), "have not read it")
 	r := f.result(Edit, edit)
 	wants(t, textOf(r), "replaced 1 occurrence, at line 1")
@@ -453,6 +466,164 @@ func TestEditNeedsTheVersionRead(t *testing.T) {
 	}
 	f.ok(Edit, in{"file_path": "f", "old_string": "x", "new_string": "y"})
 	wants(t, f.fails(Edit, in{"file_path": "missing", "old_string": "x", "new_string": "y"}), "does not exist")
+}
+
+// TestWhatHasChanged: what a session is told about a file that is not as it was read, and what it knows then.
+func TestWhatHasChanged(t *testing.T) {
+	f := newFixture(t, nil)
+	lines := func(from, to int) string {
+		var out strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&out, "line %d\n", i)
+		}
+		return out.String()
+	}
+	for _, row := range []struct {
+		name, old, new string
+		want           []string
+		known          bool // the same call succeeds the second time
+	}{
+		{"far apart", lines(0, 300) + "here\n", "top\n" + lines(0, 299) + "here\n", []string{"+top", "@@ -297,5 +298,4 @@", "-line 299\n here"}, true},
+		{"too much to show", "here\n" + lines(0, 100), "here\n" + lines(500, 600), []string{"+", "more lines: +", "Read it again"}, false},
+		{"a long line", "here\nx\n", "here\n" + strings.Repeat("y", 3000) + "\n", []string{"yyy…", "Read it again"}, false},
+		{"large", "here\n" + strings.Repeat("x", keptFile), "here\n", []string{"changed since you last read it. Read it again"}, false},
+		{"now large", "here\n", "here\n" + strings.Repeat("x", keptFile), []string{"changed since you last read it. Read it again"}, false},
+		{"now binary", "here\n", "here\x00\n", []string{"changed since you last read it. Read it again"}, false},
+		{"only a mark", "here\n", "\xEF\xBB\xBFhere\n", []string{"changed since you last read it. Read it again"}, false},
+		{"foreign bytes", "here\ncaf\xE9\n", "here\ncaf\xE8\n", []string{`-caf\xE9`, `+caf\xE8`}, true},
+		{"the end", "here\nx", "here\nx\n", []string{"No newline at end of file"}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f := *f
+			f.t = t
+			path := f.file("f", row.new)
+			f.box.session(f.env.Key).saw(path, []byte(row.old))
+			edit := in{"file_path": "f", "old_string": "here", "new_string": "there"}
+			wants(t, f.fails(Edit, edit), append(row.want, "f was not changed: this file has changed since")...)
+			if f.content("f") != row.new {
+				t.Error("a refused edit changed the file")
+			}
+			if r := f.result(Edit, edit); r.IsError == row.known {
+				t.Errorf("the second time: %s", textOf(r))
+			}
+		})
+	}
+	s := f.box.session(f.env.Key)
+	for i := range 2 * keptSession / keptFile {
+		s.saw(fmt.Sprint(i), make([]byte, keptFile))
+	}
+	if s.kept > keptSession {
+		t.Errorf("%d bytes are kept", s.kept)
+	}
+}
+
+// TestReplaceable: files that may not be replaced, or whose replacement has more to say.
+func TestReplaceable(t *testing.T) {
+	f := newFixture(t, nil)
+	edit := func(name string) in { return in{"file_path": name, "old_string": "a", "new_string": "b"} }
+	path := f.file("shut", "a\n")
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	f.ok(Read, in{"file_path": "shut"})
+	wants(t, f.fails(Edit, edit("shut")), "read-only")
+	wants(t, f.fails(Write, in{"file_path": "shut", "content": "x"}), "read-only")
+	if f.content("shut") != "a\n" {
+		t.Error("a read-only file was changed")
+	}
+
+	if err := os.Link(f.file("one", "a\n"), filepath.Join(f.dir, "two")); err != nil {
+		t.Fatal(err)
+	}
+	f.ok(Read, in{"file_path": "one"})
+	wants(t, f.ok(Edit, edit("one")), "had 2 names (hard links); the others keep the old content")
+	if f.content("one") != "b\n" || f.content("two") != "a\n" {
+		t.Error("hard links")
+	}
+
+	f.file("Readme.md", "a\n")
+	wants(t, f.fails(Read, in{"file_path": "README.md"}), "does not exist", `There is "Readme.md"`)
+	wants(t, f.ok(Write, in{"file_path": "README.md", "content": "x"}), "Created", `there is "Readme.md"`)
+	f.file("cafe\u0301", "a\n")
+	wants(t, f.fails(Edit, edit("caf\u00e9")), "does not exist", "how its characters are composed")
+
+	f.file("crlf", "\xEF\xBB\xBFa\r\nb\r\n")
+	f.ok(Read, in{"file_path": "crlf"})
+	wants(t, f.ok(Write, in{"file_path": "crlf", "content": "a\nb\n"}), "began with a byte order mark and had CRLF line endings; the new one is as you gave it")
+
+	// A link to a file inside is followed, also by the lock and by what was read; one that leads out is not.
+	f.file("target", "a\n")
+	for name, to := range map[string]string{"in": "target", "out": "/etc/hostname"} {
+		if err := os.Symlink(to, filepath.Join(f.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.ok(Read, in{"file_path": "target"})
+	f.ok(Edit, edit("in"))
+	if f.content("target") != "b\n" {
+		t.Error("the target of the link was not changed")
+	}
+	wants(t, f.denied(Edit, edit("out")), "which is /etc/hostname", "This is intended")
+}
+
+// TestPathsOfNoFile: what is wrong with a path is said at once, in a short message, and nothing is made.
+func TestPathsOfNoFile(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	f := newFixture(t, nil)
+	listener, err := net.Listen("unix", filepath.Join(os.Getenv("TMPDIR"), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	f.file("file", "x\n")
+	if err := syscall.Mkfifo(filepath.Join(f.dir, "fifo"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(f.dir, "zero")); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ path, want string }{
+		{"", "is empty"},
+		{"  ", "is empty"},
+		{"a\x00b", "NUL"},
+		{"~", "not expanded"},
+		{"~/x", "not expanded"},
+		{"fifo", "not a regular file"},
+		{"fifo/x", "part of this path"},
+		{listener.Addr().String(), "not a regular file"},
+		{"zero", ""},
+		{"/dev/tty", ""},
+		{"/dev/fd/0", ""},
+		{"/dev/null", ""},
+		{"/proc/self/environ", "kernel"},
+		{"..", ""},
+		{strings.Repeat("x", 256), "too long"},
+		{strings.Repeat("x/", 5000), "too long"},
+		{strings.Repeat("../", 100_000) + "dev/zero", ""},
+		{strings.Repeat("y", 1<<20), "too long"},
+	} {
+		for _, call := range []struct {
+			tool  string
+			input in
+		}{
+			{Read, in{"file_path": row.path}},
+			{Write, in{"file_path": row.path, "content": "x"}},
+			{Edit, in{"file_path": row.path, "old_string": "x", "new_string": "y"}},
+		} {
+			r := f.result(call.tool, call.input)
+			switch said := textOf(r); {
+			case !r.IsError:
+				t.Errorf("%s of %q: %s", call.tool, clip(row.path, 40), said)
+			case len(said) > 1500:
+				t.Errorf("%s of %q says %d bytes", call.tool, clip(row.path, 40), len(said))
+			case call.tool == Read:
+				wants(t, said, row.want)
+			}
+		}
+	}
+	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 3 {
+		t.Errorf("the workspace holds %v", entries)
+	}
 }
 
 func TestConcurrentEditsOfOnePath(t *testing.T) {

@@ -26,13 +26,13 @@ func (b *Box) locate(path string) (string, error) {
 	case strings.ContainsRune(path, 0):
 		return "", errors.New("the path holds a NUL character")
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", fmt.Errorf("%s: ~ is not expanded here; give an absolute path", path)
+		return "", fmt.Errorf("%s: ~ is not expanded here; give an absolute path", called(path))
 	case !filepath.IsAbs(path):
 		path = b.opts.Workspace + "/" + path // not Join, which would fold "link/.." before the link is followed
 	}
 	real, err := follow(path)
 	if err == nil && inAny(b.private, real) {
-		return "", &refusal{path + " belongs to the books of the program that runs you. This is intended; leave it alone"}
+		return "", &refusal{called(path) + " belongs to the books of the program that runs you. This is intended; leave it alone"}
 	}
 	return real, err
 }
@@ -47,7 +47,7 @@ func (b *Box) readable(path string) (string, error) {
 		return "", err
 	}
 	if inAny(kernel, real) {
-		return "", &refusal{path + " belongs to the kernel and is not read as a file"}
+		return "", &refusal{called(path) + " belongs to the kernel and is not read as a file"}
 	}
 	return real, nil
 }
@@ -69,7 +69,7 @@ func (b *Box) changeable(path string) (string, error) {
 		return "", err
 	}
 	if b.notes != "" && within(b.notes, real) {
-		return "", &refusal{path + " lies among the frozen documents, which say what was agreed and what will be judged. " +
+		return "", &refusal{called(path) + " lies among the frozen documents, which say what was agreed and what will be judged. " +
 			"This is intended; put what you write elsewhere, for example into .flower/artifacts"}
 	}
 	for _, root := range b.writable {
@@ -77,9 +77,9 @@ func (b *Box) changeable(path string) (string, error) {
 			return real, nil
 		}
 	}
-	where := path
+	where := called(path)
 	if real != path {
-		where += " (which is " + real + ")"
+		where += " (which is " + called(real) + ")"
 	}
 	return "", &refusal{fmt.Sprintf("%s is outside the places where files may be written: %s. This is intended; "+
 		"write inside the workspace", where, strings.Join(b.writable, ", "))}
@@ -160,7 +160,9 @@ func (b *Box) explain(path string, err error) string {
 	case errors.As(err, &large):
 		return fmt.Sprintf("%s has %d bytes, more than the %d allowed here; use a command for it.", path, large.Size, large.Max)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("%s does not exist. Relative paths begin at the workspace, %s.", path, b.opts.Workspace)
+		return fmt.Sprintf("%s does not exist. Relative paths begin at the workspace, %s.", path, b.opts.Workspace) + b.suggestion(err)
+	case errors.Is(err, errReadOnly):
+		return fmt.Sprintf("%s is read-only and was not changed. If it may be changed, give yourself the permission first with a command.", path)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("%s: permission denied.", path)
 	case errors.Is(err, syscall.ENOTDIR):

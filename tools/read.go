@@ -244,5 +244,5 @@ func (b *Box) refuse(path string, err error) agent.ToolResult {
 	if errors.As(err, &forbidden) {
 		return agent.DeniedResult(forbidden.text + ".")
 	}
-	return agent.ErrorResult(b.explain(oneLine(path), err))
+	return agent.ErrorResult(b.explain(called(path), err))
 }

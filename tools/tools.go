@@ -34,16 +34,17 @@ import (
 
 // Names of the tools, as a Spec lists them.
 const (
-	Bash      = "Bash"
-	Read      = "Read"
-	Write     = "Write"
-	Edit      = "Edit"
-	Glob      = "Glob"
-	Grep      = "Grep"
-	TodoWrite = "TodoWrite"
-	Agent     = "Agent"
-	Ask       = "mcp__human__ask"
-	Inbox     = "mcp__human__inbox"
+	Bash         = "Bash"
+	Read         = "Read"
+	Write        = "Write"
+	Edit         = "Edit"
+	NotebookEdit = "NotebookEdit"
+	Glob         = "Glob"
+	Grep         = "Grep"
+	TodoWrite    = "TodoWrite"
+	Agent        = "Agent"
+	Ask          = "mcp__human__ask"
+	Inbox        = "mcp__human__inbox"
 )
 
 // Options of a Box. Only Workspace is required.
@@ -204,7 +205,7 @@ var errUnknownTool = errors.New("no such tool")
 // agent without subagents. Calls with the same env.Key share what the session has read.
 func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	makers := map[string]func(*session, agent.Spec, agent.Env) agent.Tool{
-		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, Glob: b.glob, Grep: b.grep,
+		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, NotebookEdit: b.notebookEdit, Glob: b.glob, Grep: b.grep,
 		TodoWrite: b.todoWrite, Agent: b.agent, Ask: b.ask, Inbox: b.inbox,
 	}
 	s := b.session(env.Key)

@@ -29,7 +29,7 @@ type fixture struct {
 	tools map[string]agent.Tool
 }
 
-var allTools = []string{Bash, Read, Write, Edit, Glob, Grep, TodoWrite, Agent, Ask, Inbox}
+var allTools = []string{Bash, Read, Write, Edit, NotebookEdit, Glob, Grep, TodoWrite, Agent, Ask, Inbox}
 
 func newFixture(t *testing.T, change func(*Options)) *fixture {
 	t.Helper()
@@ -248,7 +248,7 @@ func TestSpecsOfTools(t *testing.T) {
 		if tool.Again != slices.Contains(again, name) {
 			t.Errorf("Again of %s is %v", name, tool.Again)
 		}
-		wants(t, f.fails(name, in{"nonsense": 1, "command": "true", "file_path": "x", "content": "x", "pattern": "x", "old_string": "x",
+		wants(t, f.fails(name, in{"nonsense": 1, "command": "true", "file_path": "x", "notebook_path": "x", "cell_number": 0, "new_source": "x", "content": "x", "pattern": "x", "old_string": "x",
 			"new_string": "y", "question": "x", "description": "x", "prompt": "x", "todos": []any{}}), "unknown parameter", `"nonsense"`)
 	}
 }

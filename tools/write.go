@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"flower/agent"
 	"flower/internal/disk"
@@ -42,14 +43,17 @@ func (b *Box) writeFile(ctx context.Context, s *session, path string, content []
 	if err != nil {
 		return b.refuse(path, err)
 	}
-	defer b.paths.hold(real)()
+	defer b.paths.hold(fold(real))()
 	if ctx.Err() != nil {
 		return agent.ErrorResult("Interrupted before anything was written.")
 	}
 	old, err := disk.ReadRegular(real, maxEditBytes)
-	isNew := errors.Is(err, fs.ErrNotExist)
+	isNew, remark := errors.Is(err, fs.ErrNotExist), ""
 	switch {
 	case isNew:
+		if other := twin(real); other != "" {
+			remark = fmt.Sprintf(" Beside it there is %q, which differs only in case or in how its characters are composed.", b.show(other))
+		}
 	case err != nil:
 		return b.refuse(path, err)
 	case string(old) == string(content):
@@ -59,6 +63,10 @@ func (b *Box) writeFile(ctx context.Context, s *session, path string, content []
 		if why := s.stale(real, old); why != "" {
 			return agent.ErrorResult(fmt.Sprintf("%s was not written: %s.", oneLine(path), why))
 		}
+		if remark, err = replaceable(real); err != nil {
+			return b.refuse(path, err)
+		}
+		remark += reshaped(old, content)
 	}
 	if err := disk.SharedDir(filepath.Dir(real)); err != nil {
 		return b.refuse(path, err)
@@ -71,12 +79,37 @@ func (b *Box) writeFile(ctx context.Context, s *session, path string, content []
 	if isNew {
 		verb = "Created"
 	}
-	r := agent.TextResult(fmt.Sprintf("%s %s (%s, %s).", verb, oneLine(path), plural(countLines(string(content)), "line"), plural(len(content), "byte")))
+	r := agent.TextResult(fmt.Sprintf("%s %s (%s, %s).", verb, oneLine(path), plural(countLines(string(content)), "line"), plural(len(content), "byte")) + remark)
 	if !isNew {
-		r.Display = shortDiff(b.show(real), old, content)
+		r.Display = compare(b.show(real), plain(old), plain(content)).String()
 	}
 	return r
 }
 
 // newFileMode is the permission of files that did not exist, less the umask.
 const newFileMode fs.FileMode = 0o666
+
+// reshaped is a remark on what a new content does not share with the old one, although the model may not have meant it:
+// Read shows neither line endings nor marks.
+func reshaped(old, new []byte) string {
+	was, wasText := parseText(old)
+	is, isText := parseText(new)
+	if !wasText || !isText {
+		return ""
+	}
+	var lost []string
+	switch {
+	case was.mark == is.mark:
+	case was.mark == markUTF8:
+		lost = append(lost, "began with a byte order mark")
+	case was.mark != "":
+		lost = append(lost, "was UTF-16")
+	}
+	if strings.Contains(was.body, "\r\n") && !strings.Contains(is.body, "\r\n") && strings.Contains(is.body, "\n") {
+		lost = append(lost, "had CRLF line endings")
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	return " The old content " + strings.Join(lost, " and ") + "; the new one is as you gave it. Edit keeps such things."
+}

@@ -31,7 +31,7 @@ const (
 const stepOnce = "once"
 
 // onceTools are the tools a single agent may have.
-var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.Bash, tools.TodoWrite}
+var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.NotebookEdit, tools.Bash, tools.TodoWrite}
 
 // onceOptions are the flags of once.
 type onceOptions struct {
@@ -237,7 +237,7 @@ func (p permitted) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	}
 	if p.mode == modeDefault || p.mode == modePlan {
 		for i, t := range list {
-			if t.Name == tools.Write || t.Name == tools.Edit {
+			if t.Name == tools.Write || t.Name == tools.Edit || t.Name == tools.NotebookEdit {
 				list[i].Run = refuse
 			}
 		}

@@ -221,7 +221,7 @@ func resultText(r agent.ToolResult) string {
 // ended says in a few words how a call ended: what the tool itself says of it, if it does.
 func (p *printer) ended(ev agent.ToolFinished) string {
 	said := resultText(ev.Result)
-	if !ev.Result.IsError && (ev.Name == tools.Write || ev.Name == tools.Edit) {
+	if !ev.Result.IsError && (ev.Name == tools.Write || ev.Name == tools.Edit || ev.Name == tools.NotebookEdit) {
 		return p.changed(ev)
 	}
 	if status := lastLine(said); strings.HasPrefix(status, "[") && strings.HasSuffix(status, "]") {
@@ -260,6 +260,11 @@ func changes(diff string) (added, removed int) {
 			added++
 		case strings.HasPrefix(line, "-"):
 			removed++
+		default: // the last line, of what is not shown
+			var lines, more, less int
+			if n, _ := fmt.Sscanf(line, "… %d more lines: +%d -%d", &lines, &more, &less); n == 3 {
+				added, removed = added+more, removed+less
+			}
 		}
 	}
 	return added, removed
@@ -270,6 +275,7 @@ func (p *printer) argument(tool string, input json.RawMessage) string {
 	var in struct {
 		Command     string `json:"command"`
 		FilePath    string `json:"file_path"`
+		Notebook    string `json:"notebook_path"`
 		Pattern     string `json:"pattern"`
 		Path        string `json:"path"`
 		URL         string `json:"url"`
@@ -283,6 +289,8 @@ func (p *printer) argument(tool string, input json.RawMessage) string {
 		return oneLine(in.Command)
 	case in.FilePath != "":
 		return oneLine(p.path(in.FilePath))
+	case in.Notebook != "":
+		return oneLine(p.path(in.Notebook))
 	case in.Pattern != "" && path != "":
 		return oneLine(in.Pattern + "  " + path)
 	case in.Pattern != "":

@@ -192,7 +192,7 @@ func (r *replay) call(path string, call transcript.Block, result reply, ok bool)
 	words := oneLine(resultText(done))
 	switch {
 	case done.IsError || !quiet(call.Name):
-		if call.Name == tools.Edit && !done.IsError {
+		if (call.Name == tools.Edit || call.Name == tools.NotebookEdit) && !done.IsError {
 			done.Display = replaced(call.Input)
 		}
 		r.p.agentEvent(agent.ToolFinished{Path: path, ID: call.ID, Name: call.Name, Input: call.Input, Result: done})
@@ -213,12 +213,13 @@ func (r *replay) call(path string, call transcript.Block, result reply, ok bool)
 // replaced shows an edit as the lines taken out and put in.
 func replaced(input json.RawMessage) string {
 	var in struct {
-		Old string `json:"old_string"`
-		New string `json:"new_string"`
+		Old  string `json:"old_string"`
+		New  string `json:"new_string"`
+		Cell string `json:"new_source"`
 	}
 	_ = json.Unmarshal(input, &in) // the tool has accepted it
 	var out strings.Builder
-	for _, part := range []struct{ mark, lines string }{{"-", in.Old}, {"+", in.New}} {
+	for _, part := range []struct{ mark, lines string }{{"-", in.Old}, {"+", in.New}, {"+", in.Cell}} {
 		for line := range strings.Lines(part.lines) {
 			out.WriteString(part.mark + " " + strings.TrimSuffix(line, "\n") + "\n")
 		}

@@ -88,6 +88,9 @@ func (r *rule) fits(s string) bool {
 		(!r.whole || !strings.Contains(s[len(r.head):len(s)-len(r.tail)], "/"))
 }
 
+// special are the characters that are not compared as they stand.
+const special = `*?[\`
+
 // parseRule reads one line; false if it holds no pattern, or one that nothing fits.
 func parseRule(line string) (r rule, ok bool) {
 	if strings.HasPrefix(line, "#") {
@@ -101,10 +104,10 @@ func parseRule(line string) (r rule, ok bool) {
 	}
 	r.whole = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
-	if i := strings.IndexAny(line, `*?[\`); i < 0 {
+	if i := strings.IndexAny(line, special); i < 0 {
 		r.head = line
 		return r, true
-	} else if rest := line[i+1:]; line[i] == '*' && !strings.ContainsAny(rest, `*?[\`) {
+	} else if rest := line[i+1:]; line[i] == '*' && !strings.ContainsAny(rest, special) {
 		r.head, r.tail, r.star = line[:i], rest, true
 		return r, true
 	}
@@ -131,15 +134,17 @@ func trimBlanks(s string) string {
 }
 
 // translate turns a pattern into an expression; false if it cannot fit anything. In a whole path ** stands for any
-// number of directories where it is all of a name; elsewhere it is *.
+// number of directories where it is all of a name, or the first that is not plain (git compares what is plain by itself
+// and takes the rest for a pattern of its own); elsewhere it is *.
 func translate(p string, whole bool) (string, bool) {
 	var out strings.Builder
+	plain := strings.IndexAny(p, special)
 	for i := 0; i < len(p); {
 		switch c := p[i]; c {
 		case '*':
 			stars := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
 			rest := p[i+stars:]
-			alone := whole && stars >= 2 && (i == 0 || p[i-1] == '/')
+			alone := whole && stars >= 2 && (i == plain || p[i-1] == '/')
 			switch {
 			case alone && (rest == "" || strings.HasPrefix(rest, `\/`)):
 				out.WriteString(`.*`)

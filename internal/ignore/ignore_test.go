@@ -49,6 +49,8 @@ func TestMatch(t *testing.T) {
 		{"a/**/b", "a/x/y/b", false, Ignored},
 		{"a/**b", "a/xb", false, Ignored},
 		{"a/**b", "a/x/b", false, Silent},
+		{"x**/b", "x/a/b", false, Ignored},
+		{"x*y**/b", "x1y/a/b", false, Silent},
 		{"***/a", "a", false, Ignored},
 		{"a?c", "abc", false, Ignored},
 		{"x/a?c", "x/a/c", false, Silent},
@@ -100,7 +102,7 @@ func FuzzMatch(f *testing.F) {
 	run := func(t testing.TB, in string, args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), git, args...)
 		cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
-		cmd.Env = []string{"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "PATH=" + os.Getenv("PATH")}
+		cmd.Env = []string{"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_LITERAL_PATHSPECS=1", "PATH=" + os.Getenv("PATH")}
 		var out bytes.Buffer
 		cmd.Stdout = &out
 		err := cmd.Run()
