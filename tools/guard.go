@@ -86,7 +86,7 @@ const (
 
 // spills names the tools whose results go to files. Read is not among them: it would move what was just asked for, and
 // reading the file it went to would move that again. Its own bounds hold. Bash does it itself, while the output comes.
-var spills = map[string]bool{Grep: true, Glob: true, Agent: true}
+var spills = map[string]bool{Grep: true, Glob: true, WebFetch: true, Agent: true}
 
 var errSpill = errors.New("a long result could not be written to the workbench")
 

@@ -42,6 +42,7 @@ const (
 	Glob         = "Glob"
 	Grep         = "Grep"
 	TodoWrite    = "TodoWrite"
+	WebFetch     = "WebFetch"
 	Agent        = "Agent"
 	Ask          = "mcp__human__ask"
 	Inbox        = "mcp__human__inbox"
@@ -82,6 +83,8 @@ type Options struct {
 	Hurry <-chan struct{}
 	// SearchTimeout is how long one Glob or Grep may run; 0 is 20 seconds.
 	SearchTimeout time.Duration
+	// Web says how WebFetch reaches the network.
+	Web WebOptions
 }
 
 // Figures of Options.
@@ -197,16 +200,16 @@ func (b *Box) confine(opts *sandbox.Options) (err error) {
 func (b *Box) Confined() sandbox.Level { return b.worker.Level() }
 
 // later are tools that roles may name already and that no Box offers yet.
-var later = map[string]bool{"WebFetch": true, "WebSearch": true}
+var later = map[string]bool{"WebSearch": true}
 
 var errUnknownTool = errors.New("no such tool")
 
-// Tools implements agent.Toolbox. WebFetch and WebSearch are known but not offered yet; Agent is not offered to an
+// Tools implements agent.Toolbox. WebSearch is known but not offered yet; Agent is not offered to an
 // agent without subagents. Calls with the same env.Key share what the session has read.
 func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	makers := map[string]func(*session, agent.Spec, agent.Env) agent.Tool{
 		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, NotebookEdit: b.notebookEdit, Glob: b.glob, Grep: b.grep,
-		TodoWrite: b.todoWrite, Agent: b.agent, Ask: b.ask, Inbox: b.inbox,
+		TodoWrite: b.todoWrite, WebFetch: b.webFetch, Agent: b.agent, Ask: b.ask, Inbox: b.inbox,
 	}
 	s := b.session(env.Key)
 	var list []agent.Tool

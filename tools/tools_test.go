@@ -29,7 +29,7 @@ type fixture struct {
 	tools map[string]agent.Tool
 }
 
-var allTools = []string{Bash, Read, Write, Edit, NotebookEdit, Glob, Grep, TodoWrite, Agent, Ask, Inbox}
+var allTools = []string{Bash, Read, Write, Edit, NotebookEdit, Glob, Grep, TodoWrite, WebFetch, Agent, Ask, Inbox}
 
 func newFixture(t *testing.T, change func(*Options)) *fixture {
 	t.Helper()
@@ -188,7 +188,7 @@ func TestToolsOfASpec(t *testing.T) {
 	}{
 		{name: "order of the spec", spec: agent.Spec{Tools: []string{Grep, Read, Ask}}, want: []string{Grep, Read, Ask}},
 		{name: "no tools", spec: agent.Spec{}},
-		{name: "not offered yet", spec: agent.Spec{Tools: []string{"WebFetch", Read, "WebSearch"}}, want: []string{Read}},
+		{name: "not offered yet", spec: agent.Spec{Tools: []string{WebFetch, Read, "WebSearch"}}, want: []string{WebFetch, Read}},
 		{name: "unknown", spec: agent.Spec{Tools: []string{Read, "Reed"}}, unknown: true},
 		{name: "case counts", spec: agent.Spec{Tools: []string{"bash"}}, unknown: true},
 		{name: "no subagents, no Agent", spec: agent.Spec{Tools: []string{Agent, Read}}, env: agent.Env{Spawn: spawn}, want: []string{Read}},
@@ -221,7 +221,7 @@ func TestSpecsOfTools(t *testing.T) {
 	f := newFixture(t, nil)
 	f.use(agent.Spec{Tools: allTools, Subagents: []agent.Spec{{Name: "worker", Description: "does things"}}},
 		agent.Env{Spawn: func(context.Context, agent.Spawn) (agent.ToolResult, error) { return agent.ToolResult{}, nil }})
-	again := []string{Read, Glob, Grep, TodoWrite, Agent, Ask, Inbox}
+	again := []string{Read, Glob, Grep, TodoWrite, WebFetch, Agent, Ask, Inbox}
 	for _, name := range allTools {
 		tool, ok := f.tools[name]
 		if !ok {
@@ -249,7 +249,7 @@ func TestSpecsOfTools(t *testing.T) {
 			t.Errorf("Again of %s is %v", name, tool.Again)
 		}
 		wants(t, f.fails(name, in{"nonsense": 1, "command": "true", "file_path": "x", "notebook_path": "x", "cell_number": 0, "new_source": "x", "content": "x", "pattern": "x", "old_string": "x",
-			"new_string": "y", "question": "x", "description": "x", "prompt": "x", "todos": []any{}}), "unknown parameter", `"nonsense"`)
+			"new_string": "y", "question": "x", "description": "x", "prompt": "x", "url": "x", "todos": []any{}}), "unknown parameter", `"nonsense"`)
 	}
 }
 

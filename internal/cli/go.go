@@ -37,6 +37,7 @@ type goOptions struct {
 	budget      float64
 	wait        waitOptions
 	confine     confineFlags
+	reach       reachFlags
 }
 
 // goCommand works on a request from the first question to the last verdict.
@@ -62,6 +63,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
+	a.addReach(f, &o.reach)
 	return c
 }
 
@@ -260,7 +262,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 
 func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
-		place: g.place, human: g.human(), bench: true, confine: g.confine, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
+		place: g.place, human: g.human(), bench: true, confine: g.confine, reach: g.reach, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
 		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.tally.Event(ev)

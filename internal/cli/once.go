@@ -31,7 +31,7 @@ const (
 const stepOnce = "once"
 
 // onceTools are the tools a single agent may have.
-var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.NotebookEdit, tools.Bash, tools.TodoWrite}
+var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.NotebookEdit, tools.Bash, tools.TodoWrite, tools.WebFetch}
 
 // onceOptions are the flags of once.
 type onceOptions struct {
@@ -43,6 +43,7 @@ type onceOptions struct {
 	fork         bool
 	wait         waitOptions
 	confine      confineFlags
+	reach        reachFlags
 }
 
 // onceCommand runs one agent once: no workflow, no lineage, no questions.
@@ -67,6 +68,7 @@ func (a *app) onceCommand() *cobra.Command {
 	f.BoolVar(&o.fork, "fork", false, a.Say("flag.fork"))
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
+	a.addReach(f, &o.reach)
 	return c
 }
 
@@ -147,7 +149,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	show := o.reporter()
 	done := &tally{workspace: o.place.workspace}
 	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
-		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, confine: o.confine, trim: o.global.trim,
+		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, confine: o.confine, reach: o.reach, trim: o.global.trim,
 		noHandoff: true, print: show, observe: func(ev flower.Event) { done.Event(ev); show.Event(ev) }, budget: o.budget, retry: o.retry, hurry: w.hurry,
 		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
 	})

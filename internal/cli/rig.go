@@ -41,6 +41,7 @@ type rigOptions struct {
 	human   flower.HumanOptions // Store and the like are filled in
 	bench   bool                // long results go to the workbench
 	confine confineFlags
+	reach   reachFlags
 	trim    bool
 	// window in tokens, as the person says; 0: config or what is found out.
 	window    int
@@ -164,6 +165,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
 		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: append([]string{opts.place.runDir}, opts.private...), Hurry: opts.hurry,
 		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
+		Web: opts.reach.web(a),
 	}
 	if opts.bench {
 		boxOptions.Bench = bench
