@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"flower"
@@ -36,9 +39,10 @@ type eventStream struct {
 	now      func() time.Time
 	began    time.Time
 	verbose  bool
-	patience time.Duration // how long a question waits; not above 0: it does not
-	budget   float64       // USD; 0 is none
-	prices   string        // where a person's table of prices is looked for
+	patience time.Duration  // how long a question waits; not above 0: it does not
+	budget   float64        // USD; 0 is none
+	prices   string         // where a person's table of prices is looked for
+	pipe     chan os.Signal // nobody listens: a closed output is an error of the write, and does not kill
 
 	mu       sync.Mutex
 	run      string
@@ -163,8 +167,9 @@ func (a *app) startEvents(command string, patience time.Duration, budget float64
 }
 
 func (a *app) openEvents() {
-	a.events = &eventStream{say: a.Printer, screen: a.out, now: a.Now, began: a.Now(), verbose: a.global.verbose}
+	a.events = &eventStream{say: a.Printer, screen: a.out, now: a.Now, began: a.Now(), verbose: a.global.verbose, pipe: make(chan os.Signal, 1)}
 	a.out = a.err
+	signal.Notify(a.events.pipe, syscall.SIGPIPE) // supervise does the same, and begins later
 }
 
 // endEvents writes the last events of a command line that was to write JSON.
@@ -184,6 +189,7 @@ func (a *app) endEvents(err error, code int) {
 		a.events.write(errorEvent{Message: message, Hint: a.hint(err), ExitCode: &code})
 	}
 	a.events.write(end)
+	signal.Stop(a.events.pipe)
 }
 
 // unread is closed when the reader of what the command has to say has gone away.
