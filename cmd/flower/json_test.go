@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,5 +175,136 @@ func TestDriver(t *testing.T) {
 	}
 	if out := drive("", "say it in French, too"); !strings.Contains(out, "done, $") {
 		t.Errorf("going on:\n%s", out)
+	}
+}
+
+// driven is a flower under --json, with a test on the other side.
+type driven struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  *bufio.Scanner
+	stream strings.Builder
+}
+
+func startDriven(t *testing.T, server *modeltest.Server, args ...string) *driven {
+	t.Helper()
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	flower := filepath.Join(dir, "flower") // this binary is flower if it is called so
+	if err := os.Symlink(test, flower); err != nil {
+		t.Fatal(err)
+	}
+	d := &driven{t: t, cmd: exec.CommandContext(t.Context(), flower, append([]string{"--json"}, args...)...)}
+	d.cmd.Dir = dir
+	d.cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "WORK=" + dir, "HOME=" + filepath.Join(dir, "home"), "LANG=C",
+		"ANTHROPIC_BASE_URL=" + server.URL, "ANTHROPIC_API_KEY=" + server.Key,
+	}
+	out, err := d.cmd.StdoutPipe()
+	if err == nil {
+		d.in, err = d.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = d.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.lines = bufio.NewScanner(out)
+	d.lines.Buffer(nil, 1<<20)
+	return d
+}
+
+// until reads events up to one of a type, and returns it.
+func (d *driven) until(kind string) map[string]any {
+	d.t.Helper()
+	for d.lines.Scan() {
+		d.stream.WriteString(d.lines.Text() + "\n")
+		var ev map[string]any
+		if err := json.Unmarshal(d.lines.Bytes(), &ev); err != nil {
+			d.t.Fatalf("%v: %s", err, d.lines.Text())
+		}
+		if ev["type"] == kind {
+			return ev
+		}
+	}
+	d.t.Fatalf("no %s in\n%s", kind, &d.stream)
+	return nil
+}
+
+func (d *driven) say(order string) {
+	d.t.Helper()
+	if _, err := io.WriteString(d.in, order+"\n"); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// end is the rest of the stream; the whole of it is valid, and the exit code the one it says.
+func (d *driven) end() (last map[string]any) {
+	d.t.Helper()
+	last = d.until("end")
+	if d.lines.Scan() {
+		d.t.Errorf("after the end: %s", d.lines.Text())
+	}
+	_ = d.cmd.Wait() // the code says it
+	if got := d.cmd.ProcessState.ExitCode(); float64(got) != last["exit_code"] {
+		d.t.Errorf("exit code %d, the stream says %v", got, last["exit_code"])
+	}
+	if _, err := readEvents(d.stream.String()); err != nil {
+		d.t.Error(err)
+	}
+	return last
+}
+
+// TestDriven answers by option, makes a remark, interrupts an answer that never ends and goes on with words, all by lines.
+func TestDriven(t *testing.T) {
+	server := modeltest.Start(t, modeltest.Options{Player: slow(), BindThinking: true})
+	d := startDriven(t, server)
+	if what := d.until("prompt")["for"]; what != "request" {
+		t.Errorf("asked for %v", what)
+	}
+	d.say(`{"type":"request","text":"a greeting in a file"}`)
+	q := d.until("question")
+	d.say(`{"type":"answer","id":"somebody else's","text":"French"}`)
+	if why := d.until("error"); why["message"] != "no question with this id waits" || why["exit_code"] != nil {
+		t.Errorf("an answer to nothing: %v", why)
+	}
+	id, _ := json.Marshal(q["id"])
+	d.say(fmt.Sprintf(`{"type":"answer","id":%s,"option":2}`, id))
+	if a := d.until("answer"); a["text"] != "German" || a["id"] != q["id"] || a["how"] != "answered" {
+		t.Errorf("the answer is %v", a)
+	}
+	d.until("goal")
+	d.until("agent_started")
+	d.say(`{"type":"remark","text":"with umlauts"}`)
+	if r := d.until("remark"); r["text"] != "with umlauts" || r["in_brief"] != true {
+		t.Errorf("the receipt is %v", r)
+	}
+	d.say(`{"type":"interrupt"}`)
+	if what := d.until("prompt")["for"]; what != "interrupt" {
+		t.Errorf("asked for %v", what)
+	}
+	d.say(`{"type":"remark","text":"be quick"}`)
+	d.until("remark")
+	if end := d.end(); end["ok"] != true || end["verdict"] != "achieved" {
+		t.Errorf("the end is %v", end)
+	}
+}
+
+// TestDrivenEnds interrupts twice, which ends the run as a second Ctrl-C does.
+func TestDrivenEnds(t *testing.T) {
+	server := modeltest.Start(t, modeltest.Options{Player: slow(), BindThinking: true})
+	d := startDriven(t, server, "--asks", "0", "a greeting in a file")
+	d.until("goal")
+	d.until("agent_started")
+	d.say(`{"type":"interrupt"}`)
+	d.until("prompt")
+	d.say(`{"type":"interrupt"}`)
+	if end := d.end(); end["exit_code"] != 130.0 || end["next"] != "flower" {
+		t.Errorf("the end is %v", end)
 	}
 }
