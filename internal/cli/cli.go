@@ -20,6 +20,7 @@ import (
 
 	"flower"
 	"flower/agent"
+	"flower/internal/config"
 	"flower/internal/text"
 	"flower/internal/tui"
 	"flower/messages"
@@ -131,13 +132,28 @@ func (a *app) wrong(err error) string {
 	line := oneLine(err.Error())
 	var busy *flower.InUse
 	var budget *budgetError
+	var elsewhere *config.EndpointError
 	switch {
+	case errors.Is(err, config.ErrNoCredentials):
+		line = a.Say("config.none")
+	case errors.As(err, &elsewhere):
+		line = a.elsewhere(elsewhere)
 	case errors.As(err, &busy):
 		line = a.inUse(busy)
 	case errors.As(err, &budget):
 		line = a.outOfMoney(budget)
 	}
 	return line
+}
+
+// elsewhere says why an endpoint that the directory names is not used.
+func (a *app) elsewhere(e *config.EndpointError) string {
+	home := a.getenv("HOME")
+	data := text.Data{"Path": tilde(e.File, home), "URL": e.BaseURL, "Source": tilde(e.Credential, home)}
+	if e.Credential == "" {
+		return a.Say("config.keyless", data)
+	}
+	return a.Say("config.elsewhere", data)
 }
 
 // hint is what a person can do about an error; "" where its own text says it.

@@ -68,6 +68,7 @@ func codeOf(err error) int {
 		busy  *flower.InUse
 		small *flower.WindowError
 		limit *agent.LimitError
+		ends  *config.EndpointError
 	)
 	switch {
 	case err == nil:
@@ -81,7 +82,7 @@ func codeOf(err error) int {
 	case errors.As(err, &abort) && abort.ForPerson, errors.As(err, &limit) && limit.WholeRun():
 		return exitPerson
 	case errors.Is(err, config.ErrNoCredentials), errors.As(err, &value), errors.As(err, &file), errors.As(err, &small),
-		errors.Is(err, sqlite.ErrNewer):
+		errors.As(err, &ends), errors.Is(err, sqlite.ErrNewer):
 		return exitConfig
 	case errors.As(err, &busy), errors.Is(err, flower.ErrLeaseLost):
 		return exitInUse

@@ -122,7 +122,15 @@ func (a *app) runGo(o goOptions, ask string) error {
 		return err
 	}
 	// Talking to a flower that runs already needs no credentials: run says if they are missed.
-	cfg, redactor, cfgErr := a.loadConfig()
+	load := a.configure
+	if where.runs() {
+		load = a.loadConfig
+	}
+	cfg, redactor, cfgErr := load()
+	var stop *stopError
+	if errors.As(cfgErr, &stop) {
+		return cfgErr
+	}
 	if ask = strings.TrimSpace(a.withoutKeys(ask)); ask == "/new" { // as it is typed at the prompt
 		o.fresh, ask = true, ""
 	}

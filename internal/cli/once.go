@@ -108,7 +108,7 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	if err != nil {
 		return err
 	}
-	cfg, redactor, err := a.loadConfig()
+	cfg, redactor, err := a.configure()
 	if err != nil {
 		return err
 	}

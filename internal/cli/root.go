@@ -44,13 +44,24 @@ func (a *app) execute() error {
 	root.SetHelpCommand(&cobra.Command{Use: "\x1f", Hidden: true})
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if target := a.helpFor(cmd, args); target != nil {
+		switch target := a.helpFor(cmd, args); {
+		case target == root:
+			a.out.Text(a.firstHelp(root))
+			return nil
+		case target != nil:
 			return target.Help()
+		}
+		if other, err := a.meant(cmd, args); err != nil || other != "" {
+			if err == nil {
+				root.SetArgs(reworded(a.args, args[0], other))
+				err = root.Execute()
+			}
+			return err
 		}
 		return run(cmd, args)
 	}
 	a.addGlobal(root.PersistentFlags())
-	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.sessionsCommand(), a.adoptCommand(), a.demoCommand(), a.versionCommand())
+	root.AddCommand(a.goCommand("go "+a.Say("usage.request")), a.onceCommand(), a.statusCommand(), a.sessionsCommand(), a.adoptCommand(), a.demoCommand(), a.setupCommand(), a.versionCommand(), a.manCommand(root))
 	a.finish(root)
 	return root.Execute()
 }

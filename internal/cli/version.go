@@ -7,13 +7,19 @@ import (
 	"runtime/debug"
 )
 
-// version says which build this is: the module's version, the commit if it was built from a checkout, the toolchain.
+// version says which build this is: the module's version; the commit, its day and whether files were changed, if it was
+// built from a checkout; the toolchain.
 func version() string {
 	v := release()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			switch {
+			case s.Key == "vcs.revision" && len(s.Value) >= 12:
 				v += " " + s.Value[:12]
+			case s.Key == "vcs.time" && len(s.Value) >= len("2006-01-02"):
+				v += " " + s.Value[:len("2006-01-02")]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				v += " modified"
 			}
 		}
 	}

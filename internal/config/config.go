@@ -6,9 +6,10 @@
 // credential; it is printed only masked.
 //
 // Trust model: the process environment and the person's own files are trusted.
-// A .env file in a directory may have come with the directory; it can name an
-// endpoint, which is why every value carries its source, for the person to
-// see. Files and values are untrusted as text: what is malformed is an error
+// A .env file in a directory may have come with the directory, so an endpoint
+// it names gets only a key that stands in the same file: a directory from
+// elsewhere must not lead the person's key to a place of its own. A file that
+// the person names by FLOWER_ENV is the person's own. Files and values are untrusted as text: what is malformed is an error
 // that names the place and never repeats the value.
 package config
 
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -93,6 +95,10 @@ type Config struct {
 	// Prices is the person's own table of prices.
 	Prices File
 
+	// Foreign says that the endpoint was named by the .env file of the
+	// directory, which the person may not know of.
+	Foreign bool
+
 	// Found is every credential in any source, also those not used, in the
 	// order of sources.
 	Found []Secret
@@ -119,6 +125,22 @@ func (c Config) Secrets() []string {
 var ErrNoCredentials = errors.New("no credentials: set " + envAPIKey + " (or " + envAuthToken +
 	" for a gateway) in the environment or in a .env file in this directory")
 
+// EndpointError says that the .env file of a directory names an endpoint, and
+// the credential, if there is one, would come from elsewhere.
+type EndpointError struct {
+	File       string
+	BaseURL    string
+	Credential string // its source; "" if there is none
+}
+
+func (e *EndpointError) Error() string {
+	key := "no key that goes with it"
+	if e.Credential != "" {
+		key = "not the key, which is from " + e.Credential
+	}
+	return fmt.Sprintf("%s names the endpoint %s and %s", e.File, e.BaseURL, key)
+}
+
 // ValueError says that a value was found and is no good. It does not repeat
 // the value.
 type ValueError struct {
@@ -133,10 +155,11 @@ func (e *ValueError) Error() string {
 
 // Load looks up everything. The order of sources is the process environment,
 // the file $FLOWER_ENV names, .env in Dir, flower's .env in the person's
-// configuration directory.
+// configuration directory, the env block of the settings of Claude Code.
 //
-// Errors: [FileError], [ValueError], and [ErrNoCredentials], with which the
-// rest of the Config is valid, for those who need no credentials.
+// Errors: [FileError], [ValueError], and [EndpointError] and
+// [ErrNoCredentials], with which the rest of the Config is valid, for those who
+// need no credentials.
 func Load(opts Options) (Config, error) {
 	sources, err := openSources(opts)
 	if err != nil {
@@ -158,10 +181,34 @@ func Load(opts Options) (Config, error) {
 	if c.Prices, err = LoadPrices(opts); err != nil {
 		return Config{}, err
 	}
-	if c.APIKey.Value == "" && c.AuthToken.Value == "" {
+	credential := c.APIKey.Source + c.AuthToken.Source // one of them is empty
+	c.Foreign = slices.ContainsFunc(sources, func(s source) bool { return s.foreign && s.name == c.BaseURL.Source })
+	switch {
+	case c.Foreign && credential != c.BaseURL.Source:
+		return c, &EndpointError{File: c.BaseURL.Source, BaseURL: c.BaseURL.Value, Credential: credential}
+	case credential == "":
 		return c, ErrNoCredentials
 	}
 	return c, nil
+}
+
+// Origin is a setting as it can be shown, and where it came from.
+type Origin struct{ Name, Value, Source string }
+
+// Origins lists what is set, defaults included, credentials masked.
+func (c Config) Origins() []Origin {
+	window := ""
+	if c.Window.Value > 0 {
+		window = strconv.Itoa(c.Window.Value)
+	}
+	all := []Origin{
+		{envAPIKey, c.APIKey.String(), c.APIKey.Source},
+		{envAuthToken, c.AuthToken.String(), c.AuthToken.Source},
+		{envBaseURL, c.BaseURL.Value, c.BaseURL.Source},
+		{envModel, c.Model.Value, c.Model.Source},
+		{envWindow, window, c.Window.Source},
+	}
+	return slices.DeleteFunc(all, func(o Origin) bool { return o.Value == "" })
 }
 
 func (c *Config) loadCredentials(sources []source) error {
@@ -182,6 +229,11 @@ func (c *Config) loadCredentials(sources []source) error {
 				c.AuthToken = secret
 			default:
 				c.APIKey = secret
+			}
+		}
+		for _, name := range foreignSecrets {
+			if value := s.get(name); value != "" {
+				c.Found = append(c.Found, Secret{Value: value, Source: s.name})
 			}
 		}
 	}

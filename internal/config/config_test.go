@@ -82,6 +82,33 @@ func TestLoad(t *testing.T) {
 			want:    "token=t<environment url=https://h<environment model=m<environment",
 		},
 		{
+			name:    "the settings of Claude Code come last, and only what they may say",
+			environ: []string{"HOME=@/home", "ANTHROPIC_MODEL="},
+			files: map[string]string{
+				user:                         "ANTHROPIC_MODEL=user-model\nANTHROPIC_API_KEY=",
+				"home/.claude/settings.json": `{"model":"opus","env":{"ANTHROPIC_AUTH_TOKEN":" t ","ANTHROPIC_BASE_URL":"https://gate","ANTHROPIC_MODEL":"claude-model","FLOWER_WINDOW":"7","ANTHROPIC_API_KEY":5}}`,
+			},
+			want: "token=t<home/.claude/settings.json url=https://gate<home/.claude/settings.json model=user-model<" + user,
+		},
+		{
+			name:    "settings of Claude Code that are none",
+			environ: []string{"HOME=@/home", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files:   map[string]string{"home/.claude/settings.json": `{"env":["ANTHROPIC_API_KEY"`},
+			want:    "url=https://h<environment model=m<environment", noCreds: true,
+		},
+		{
+			name:    "an endpoint of the directory with its own key",
+			environ: []string{"HOME=@/home", "ANTHROPIC_MODEL=m"},
+			files:   map[string]string{".env": "ANTHROPIC_BASE_URL=https://dir\nANTHROPIC_API_KEY=dir", user: "ANTHROPIC_API_KEY=user"},
+			want:    "key=dir<.env url=https://dir<.env model=m<environment foreign=true<",
+		},
+		{
+			name:    "a file that is named is the person's own, also the one of the directory",
+			environ: []string{"FLOWER_ENV=.env", "ANTHROPIC_MODEL=m", "ANTHROPIC_API_KEY=k"},
+			files:   map[string]string{".env": "ANTHROPIC_BASE_URL=https://dir"},
+			want:    "key=k<environment url=https://dir<.env model=m<environment",
+		},
+		{
 			name:    "a directory called .env",
 			environ: []string{"ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
 			files:   map[string]string{".env/bin/python": ""},
@@ -111,6 +138,9 @@ func TestLoad(t *testing.T) {
 			add("model", c.Model.Value, c.Model.Source)
 			if c.Window.Value != 0 {
 				add("window", fmt.Sprint(c.Window.Value), c.Window.Source)
+			}
+			if c.Foreign {
+				add("foreign", "true", "")
 			}
 			if s := strings.Join(got, " "); s != tt.want {
 				t.Errorf("got  %s\nwant %s", s, tt.want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"flower/internal/disk"
@@ -15,8 +16,9 @@ const maxFile = 1 << 20
 
 // source is one place where values are looked up.
 type source struct {
-	name   string
-	values map[string]string
+	name    string
+	values  map[string]string
+	foreign bool // may have come from somebody else
 }
 
 // get returns a value without blanks around it, "" when there is none: an
@@ -45,11 +47,12 @@ func (e *FileError) Unwrap() error { return e.Err }
 func openSources(opts Options) ([]source, error) {
 	env := fromEnviron(opts.Environ)
 	files := []struct {
-		path  string
-		named bool // by the person: then it has to be there
+		path    string
+		named   bool // by the person: then it has to be there
+		foreign bool
 	}{
 		{path: inDir(opts.Dir, env.get(envFile)), named: true},
-		{path: inDir(opts.Dir, dotenvIn(opts.Dir))},
+		{path: inDir(opts.Dir, dotenvIn(opts.Dir)), foreign: true},
 		{path: userFile(env, ".env")},
 	}
 	sources := []source{env}
@@ -61,9 +64,13 @@ func openSources(opts Options) ([]source, error) {
 		if err != nil {
 			return nil, err
 		}
-		if there {
+		// The file that was named says nothing new when it is found again.
+		if s.foreign = f.foreign; there && !slices.ContainsFunc(sources, func(o source) bool { return o.name == s.name }) {
 			sources = append(sources, s)
 		}
+	}
+	if s, there := fromClaude(env.get("HOME")); there {
+		sources = append(sources, s)
 	}
 	return sources, nil
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"flower/modeltest"
+)
+
+// settingsOf is the file that setup writes for a flower that works in dir.
+func settingsOf(dir string) string {
+	return filepath.Join(filepath.Dir(dir), "home", ".config", "flower", ".env")
+}
+
+// Without credentials they are asked for, kept, checked, and the run goes on.
+func TestFirstRun(t *testing.T) {
+	work := slow()
+	server, _ := newServer(t, modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		if r.Says("Say ok.") {
+			return modeltest.Say("ok")
+		}
+		return work.Play(r)
+	}))
+	dir := newWorkspace(t)
+	s := startTerminal(t, server, dir, stageOptions{env: []string{"ANTHROPIC_API_KEY="}}, "--asks", "0", "a greeting")
+	s.expect("(not shown while you type)")
+	s.enter("two words\n")
+	s.expect("a blank in it")
+	s.expect("(not shown while you type)")
+	s.enter(server.Key + "\n")
+	s.expect("Address of the endpoint [" + server.URL + "]")
+	s.enter("\n")
+	s.expect("How is it sent")
+	s.enter("3\n")
+	s.expect("must be 1 or 2")
+	s.enter("1\n")
+	s.expect("Model [claude-opus-5-5]")
+	s.enter("\n")
+	s.expect("[auto]")
+	s.enter("\n")
+	s.expect("it works")
+	s.expect("== clarify")
+	s.enter("\x03")
+	s.enter("\x03")
+	s.ends(130)
+	if strings.Contains(s.shown(), server.Key) {
+		t.Error("the key was shown")
+	}
+	data, err := os.ReadFile(settingsOf(dir))
+	want := "ANTHROPIC_API_KEY=" + server.Key + "\nANTHROPIC_BASE_URL=" + server.URL + "\nANTHROPIC_MODEL=claude-opus-5-5\n"
+	if err != nil || string(data) != want {
+		t.Errorf("kept %q, %v", data, err)
+	}
+	if info, err := os.Stat(settingsOf(dir)); err == nil && info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v", info.Mode())
+	}
+	if r := server.Requests()[0]; r.MaxTokens != 16 {
+		t.Errorf("the check may use %d tokens", r.MaxTokens)
+	}
+}
+
+// What is wrong is told apart, by words and exit code.
+func TestSetupChecks(t *testing.T) {
+	closed := "http://127.0.0.1:1"
+	tests := []struct {
+		name, key, url, model string
+		says                  string
+		code                  int
+	}{
+		{name: "good", key: modeltest.DefaultKey, says: "it works", code: 0},
+		{name: "rejected", key: "a-wrong-key", says: "rejects the key", code: 4},
+		{name: "no such model", key: modeltest.DefaultKey, model: "no-such-model", says: "wrong address or model", code: 4},
+		{name: "no such place", key: modeltest.DefaultKey, url: "/elsewhere", says: "wrong address or model", code: 4},
+		{name: "nobody there", key: modeltest.DefaultKey, url: closed, says: "not checked, no network", code: 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := modeltest.Start(t, modeltest.Options{Allow: func(modeltest.Problem) bool { return true }})
+			url := server.URL + tt.url
+			if tt.url == closed {
+				url = closed
+			}
+			s := startTerminal(t, server, newWorkspace(t), stageOptions{env: []string{"ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=" + url}}, "setup")
+			for _, step := range [][2]string{
+				{"while you type", tt.key}, {"Address", ""}, {"How is it sent", "2"}, {"Model [", tt.model}, {"[auto]", "200000"},
+			} {
+				s.expect(step[0])
+				s.enter(step[1] + "\n")
+			}
+			s.expect(tt.says)
+			s.ends(tt.code)
+		})
+	}
+}
+
+// Who leaves has changed nothing.
+func TestSetupIsLeft(t *testing.T) {
+	for name, end := range map[string]struct {
+		keys string
+		code int
+	}{"Ctrl-C": {"\x03", 130}, "Ctrl-D": {"\x04", 4}} {
+		t.Run(name, func(t *testing.T) {
+			server := modeltest.Start(t, modeltest.Options{})
+			dir := newWorkspace(t)
+			if err := os.MkdirAll(filepath.Dir(settingsOf(dir)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(settingsOf(dir), []byte("# mine\n"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			s := startTerminal(t, server, dir, stageOptions{env: []string{"ANTHROPIC_API_KEY="}}, "x")
+			s.expect("while you type")
+			s.enter("a-key-0123456789\n")
+			s.expect("Address")
+			s.enter(end.keys)
+			s.ends(end.code)
+			if data, err := os.ReadFile(settingsOf(dir)); err != nil || string(data) != "# mine\n" {
+				t.Errorf("the file has become %q, %v", data, err)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+				t.Errorf("something was written: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// A word that is nearly a command is asked about, and is the request unless the person says that it is not.
+func TestTypo(t *testing.T) {
+	server := modeltest.Start(t, modeltest.Options{})
+	s := startOnTerminal(t, server, newWorkspace(t), "stauts")
+	s.expect("is no command")
+	s.enter("y\n")
+	s.expect("workspace")
+	s.ends(0)
+	if n := len(server.Requests()); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"flower/internal/text"
+)
+
+// firstHelp is what "flower help" shows, on one screen of 24 rows: what a newcomer does first, and which commands there
+// are. Flags and exit codes are in --help.
+func (a *app) firstHelp(root *cobra.Command) string {
+	var out strings.Builder
+	out.WriteString(a.Say("help.what") + "\n\n")
+	row := func(indent int, words, meaning string) {
+		out.WriteString("  " + text.Fit(words, indent) + text.Truncate(meaning, defaultWidth-indent-2) + "\n")
+	}
+	out.WriteString(a.Say("help.first") + "\n")
+	request := `flower "` + a.Say("help.request") + `"`
+	indent := max(text.Width(request), len("flower setup")) + 2
+	row(indent, "flower demo", a.Say("help.demo"))
+	row(indent, "flower setup", a.Say("help.setup"))
+	row(indent, request, a.Say("help.ask"))
+	out.WriteString("\n" + a.Say("usage.commands") + "\n")
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			row(root.Commands()[0].NamePadding()+1, c.Name(), c.Short)
+		}
+	}
+	out.WriteString("\n" + a.Say("help.more") + "\n")
+	return out.String()
+}
+
+// nearest is how many letters a word may differ by from the command it is a mistyped form of.
+const nearest = 2
+
+// meant is the command that a person says was meant by a single word that is nearly one; "" takes the word as the
+// request it is. Where nobody can be asked it is a request, too: nothing that was said is ever lost.
+func (a *app) meant(root *cobra.Command, args []string) (string, error) {
+	if len(args) != 1 || root.ArgsLenAtDash() >= 0 || len(args[0]) < nearest+2 {
+		return "", nil
+	}
+	root.SuggestionsMinimumDistance = nearest
+	near := slices.DeleteFunc(root.SuggestionsFor(args[0]), func(name string) bool { return len(name) < nearest+2 })
+	if len(near) == 0 {
+		return "", nil
+	}
+	data := text.Data{"Word": args[0], "Command": near[0]}
+	if !a.talks() {
+		a.err.Line("! " + a.Say("typo.taken", data))
+		return "", nil
+	}
+	a.out.Line("? " + a.Say("typo.asked", data))
+	answer := ""
+	err := a.supervise(func(ctx context.Context, _ *watch) (err error) {
+		a.out.Text("> ")
+		answer, err = (&dialogue{app: a}).line(ctx, false)
+		return err
+	})
+	switch {
+	case errors.Is(err, errLeft):
+		return "", &stopError{exitOK} // left with Ctrl-D: nothing has begun
+	case err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y"):
+		return "", err
+	}
+	return near[0], nil
+}
+
+// reworded puts a command in the place of the word that stood for it.
+func reworded(args []string, word, command string) []string {
+	args = slices.Clone(args)
+	for i := len(args) - 1; i >= 0; i-- {
+		if args[i] == word {
+			args[i] = command
+			break
+		}
+	}
+	return args
+}
+
+// manCommand writes the pages of the manual, for those who package flower.
+func (a *app) manCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "man " + a.Say("usage.dir"), Short: a.Say("cmd.man"), Args: cobra.ExactArgs(1), Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := a.abs(args[0])
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return &usageError{fmt.Errorf("make directory of man pages: %w", err)}
+			}
+			return a.writeMan(root, dir)
+		},
+	}
+}
+
+// writeMan writes the page of a command and those below it.
+func (a *app) writeMan(c *cobra.Command, dir string) (err error) {
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			if err := a.writeMan(sub, dir); err != nil {
+				return err
+			}
+		}
+	}
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	f, err := os.Create(filepath.Join(dir, name+".1"))
+	if err != nil {
+		return fmt.Errorf("write man page: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	c.DisableAutoGenTag = true // no date: the same program writes the same page
+	now := a.Now()
+	return doc.GenMan(c, &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "flower " + release(), Date: &now}, f)
+}
