@@ -62,7 +62,12 @@ func (b *Box) editFile(ctx context.Context, s *session, path string, c change) a
 }
 
 func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // numbers lists a few line numbers.

@@ -92,10 +92,11 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 	ctx, cancel := context.WithTimeout(ctx, b.opts.SearchTimeout)
 	defer cancel()
 	var found []match
+	fits := fitting(rest)
 	s := b.newSearch(root, pattern)
 	s.walk(ctx, func(f file) error {
 		s.files++
-		if ok, _ := doublestar.Match(rest, f.rel); ok { // the pattern has been checked
+		if fits(f) {
 			found = append(found, match{file: f})
 		}
 		return nil
@@ -123,6 +124,20 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 		out.WriteString("; incomplete: " + gaps)
 	}
 	return agent.TextResult(out.String() + "]")
+}
+
+// fitting says which files a valid pattern means. Most speak of the last name only.
+func fitting(pattern string) func(file) bool {
+	if name, ok := strings.CutPrefix(pattern, "**/"); ok && !strings.ContainsAny(name, "/{") {
+		return func(f file) bool {
+			ok, _ := doublestar.Match(name, f.entry.Name())
+			return ok
+		}
+	}
+	return func(f file) bool {
+		ok, _ := doublestar.Match(pattern, f.rel)
+		return ok
+	}
 }
 
 // match is a file that Glob has found.

@@ -12,6 +12,7 @@ type matcher struct {
 	re        *regexp.Regexp
 	multiline bool
 	whole     bool // the pattern knows where the text begins or ends: no shortcut over lines
+	needle    needle
 }
 
 func newMatcher(pattern string, fold, multiline bool) (matcher, error) {
@@ -32,7 +33,7 @@ func newMatcher(pattern string, fold, multiline bool) (matcher, error) {
 		return matcher{}, fmt.Errorf("the pattern cannot be used: %w", err)
 	}
 	whole := strings.Contains(pattern, `\A`) || strings.Contains(pattern, `\z`)
-	return matcher{re: re, multiline: multiline, whole: whole}, nil
+	return matcher{re: re, multiline: multiline, whole: whole, needle: needleOf(re.String())}, nil
 }
 
 // span is a match: the offset of the first and behind the last line it touches, without the last line feed, and where
@@ -43,14 +44,25 @@ type span struct{ from, to, at int }
 // the only line endings. When ctx is done it returns what it has.
 func (m matcher) spans(ctx context.Context, body string) []span {
 	var found []span
+	hay, quick := m.needle.hay(body)
+	if quick && !strings.Contains(hay, m.needle.text) {
+		return nil
+	}
 	for from := 0; from < len(body) && ctx.Err() == nil; {
 		at, end := from, from
-		if !m.whole || m.multiline {
+		switch {
+		case quick && !m.multiline:
+			i := strings.Index(hay[from:], m.needle.text)
+			if i < 0 {
+				return found
+			}
+			at = from + i
+		case !m.whole || m.multiline:
 			// One search over the rest is much faster than one for each line, and no line matches before the place
 			// it finds: in multi-line mode ^, $ and \b mean the same in a text as in a line of it.
 			loc := m.re.FindStringIndex(body[from:])
 			if loc == nil {
-				break
+				return found
 			}
 			at, end = from+loc[0], from+loc[1]
 		}

@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,7 +19,8 @@ func nearMiss(text, s string) string {
 		return "old_string was not found; it seems to hold the line numbers that Read shows. Leave them and the tab behind them out"
 	}
 	have, want := strings.Split(text, "\n"), strings.Split(strings.Trim(s, "\n"), "\n")
-	if at := looseIndex(have, want); at >= 0 {
+	soft, wanted := looseAll(have), looseAll(want)
+	if at := looseIndex(soft, wanted); at >= 0 {
 		for i, line := range want {
 			if have[at+i] != line {
 				return fmt.Sprintf("old_string was not found, but line %d on is the same except for blanks, quotes, case or the like. Line %d of the file is %s where old_string has %s%s",
@@ -31,11 +33,11 @@ func nearMiss(text, s string) string {
 		if strings.TrimSpace(want[i]) == "" {
 			continue
 		}
-		at := looseIndex(have, want[i:i+1])
+		at := looseIndex(soft, wanted[i:i+1])
 		if at < 0 {
 			break
 		}
-		for at+1 < len(have) && i+1 < len(want) && loose(have[at+1]) == loose(want[i+1]) {
+		for at+1 < len(have) && i+1 < len(want) && soft[at+1] == wanted[i+1] {
 			at, i = at+1, i+1
 		}
 		next := "the end of the file"
@@ -73,25 +75,27 @@ var typewriter = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", 
 
 // loose is what stays of a line that was typed from memory.
 func loose(line string) string {
-	return strings.ToLower(strings.Join(strings.Fields(typewriter.Replace(norm.NFC.String(line))), " "))
+	if !isASCII(line) {
+		line = typewriter.Replace(norm.NFC.String(line))
+	}
+	return strings.ToLower(strings.Join(strings.Fields(line), " "))
 }
 
-// looseIndex finds the lines want in have, compared loosely; -1 if they are not there or all blank.
-func looseIndex(have, want []string) int {
-	first, blank := make([]string, len(want)), true
-	for i, line := range want {
-		first[i] = loose(line)
-		blank = blank && first[i] == ""
+func looseAll(lines []string) []string {
+	soft := make([]string, len(lines))
+	for i, line := range lines {
+		soft[i] = loose(line)
 	}
-	if blank {
+	return soft
+}
+
+// looseIndex finds the lines want in have, all of them loose; -1 if they are not there or all blank.
+func looseIndex(have, want []string) int {
+	if strings.Join(want, "") == "" {
 		return -1
 	}
 	for at := 0; at+len(want) <= len(have); at++ {
-		n := 0
-		for n < len(want) && loose(have[at+n]) == first[n] {
-			n++
-		}
-		if n == len(want) {
+		if slices.Equal(have[at:at+len(want)], want) {
 			return at
 		}
 	}

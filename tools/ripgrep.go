@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp/syntax"
 	"strings"
@@ -27,10 +26,11 @@ const (
 	rgFromBytes = 8 << 20
 )
 
-// ripgrep returns nil if the program is not there or would not understand the pattern.
+// ripgrep returns nil if the program is not there, would not understand the pattern, or would gain nothing: where a plain
+// text has to be in every match, looking for that costs less than reading every file in another program.
 func (b *Box) ripgrep(q *query) *ripgrep {
 	path := b.program("rg")
-	if path == "" {
+	if path == "" || q.match.needle.text != "" {
 		return nil
 	}
 	expr, ok := rust(q.match.re.String(), q.match.multiline)
@@ -53,7 +53,7 @@ func (r *ripgrep) candidates(ctx context.Context, files []file) []file {
 	size, ask := int64(0), make([]string, 0, len(files))
 	kept := map[string]bool{}
 	for _, f := range files {
-		info, err := os.Lstat(f.path)
+		info, err := f.entry.Info()
 		if err != nil || info.Size() > grepMaxFile {
 			kept[f.path] = true // to be counted
 			continue

@@ -45,7 +45,10 @@ func (r *rules) ignored(path string, dir bool) bool {
 	}
 	for at := r; at != nil; at = at.parent {
 		rel := below(at.dir, path)
-		for _, list := range append([]ignore.List{at.git}, at.behind...) {
+		if v := at.git.Match(rel, dir); v != ignore.Silent {
+			return v == ignore.Ignored
+		}
+		for _, list := range at.behind {
 			if v := list.Match(rel, dir); v != ignore.Silent {
 				return v == ignore.Ignored
 			}
@@ -61,8 +64,8 @@ func (r *rules) ignored(path string, dir bool) bool {
 func below(dir, path string) string { return strings.TrimPrefix(path[len(dir):], "/") }
 
 // rulesAbove are the rules that hold in the directory dir because of those above it, up to where its repository begins
-// or, without one, the workspace.
-func (b *Box) rulesAbove(dir string) *rules {
+// or, without one, the workspace. left says that dir itself, or one of those, is left out by them.
+func (b *Box) rulesAbove(dir string) (r *rules, left bool) {
 	top := dir
 	if within(b.workspace, dir) {
 		top = b.workspace
@@ -76,17 +79,13 @@ func (b *Box) rulesAbove(dir string) *rules {
 			break
 		}
 	}
-	var between []string
-	for at := dir; at != top; {
-		at = filepath.Dir(at)
-		between = append(between, at)
-	}
-	var r *rules
-	for i := len(between) - 1; i >= 0; i-- {
-		at := between[i]
+	for at := top; at != dir; {
 		r = b.rulesIn(r, at, func(name string) bool { return disk.Exists(filepath.Join(at, name)) })
+		name, _, _ := strings.Cut(below(at, dir), "/")
+		at = filepath.Join(at, name)
+		left = left || passedBy[name] || r.ignored(at, true)
 	}
-	return r
+	return r, left || passedBy[filepath.Base(dir)]
 }
 
 // rulesIn are the rules in a directory below one where above hold; has says whether it holds a file of that name.

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -216,7 +217,7 @@ func TestGrepCutsLongLines(t *testing.T) {
 
 // FuzzSpans compares the search with the plain one, line by line.
 func FuzzSpans(f *testing.F) {
-	for _, p := range []string{"a", "^a", "a$", "$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
+	for _, p := range []string{"(?i)ab|k", "(ab)+c", "x(?i:sk)y*", "a", "^a", "a$", "$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
 		f.Add(p, "a\nxa\n\nb a\n")
 		f.Add(p, "\n\n")
 		f.Add(p, "0")
@@ -320,12 +321,15 @@ func FuzzRust(f *testing.F) {
 	}
 	var names []file
 	for i := range rgFromFiles {
-		names = append(names, file{path: filepath.Join(dir, fmt.Sprint(i))})
-	}
-	for _, n := range names {
-		if err := os.WriteFile(n.path, nil, 0o644); err != nil {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
 			f.Fatal(err)
 		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		names = append(names, file{path: path, entry: fs.FileInfoToDirEntry(info)})
 	}
 	f.Fuzz(func(t *testing.T, pattern, data string, fold, multiline bool) {
 		if len(pattern) > 40 || len(data) > 200 {
@@ -340,6 +344,7 @@ func FuzzRust(f *testing.F) {
 			t.Fatal(err)
 		}
 		found := len(m.spans(context.Background(), strings.ReplaceAll(parsed.body, "\r\n", "\n"))) > 0
+		m.needle = needle{} // so that ripgrep is asked
 		left := box.ripgrep(&query{match: m}).candidates(context.Background(), names)
 		if found && (len(left) == 0 || left[0].path != names[0].path) {
 			t.Errorf("%q is in %q (multiline %v), but ripgrep does not say so", pattern, data, multiline)
@@ -382,6 +387,14 @@ func TestIgnoreFiles(t *testing.T) {
 	}
 
 	// What is named is found, and what is passed by is said.
+	f.file("kept/.gitignore", "*\n") // as some programs protect a directory of theirs
+	f.file("kept/in/x.log", "in\n")
+	f.file(".git/info/exclude", "excluded\nkept\n")
+	for _, name := range []string{"kept/.gitignore", "kept/in/x.log"} {
+		if err := os.Chtimes(filepath.Join(f.dir, name), time.Time{}, time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, row := range []struct {
 		tool  string
 		input in
@@ -389,11 +402,16 @@ func TestIgnoreFiles(t *testing.T) {
 	}{
 		{Glob, in{"pattern": "build/*"}, "build/out\n[1 match"},
 		{Glob, in{"pattern": "**", "path": "build"}, "build/out\n[1 match"},
+		{Glob, in{"pattern": "**/build/*.y", "path": "sub"}, "no match"},
+		{Glob, in{"pattern": "*", "path": "kept"}, "kept/.gitignore\nkept/in/x.log\n[2 matches]"},
+		{Glob, in{"pattern": "**/kept/**"}, "kept/.gitignore\nkept/in/x.log\n[2 matches"},
+		{Glob, in{"pattern": "*", "path": "kept/in"}, "kept/in/x.log\n[1 match"},
+		{Grep, in{"pattern": "in", "path": "kept/in"}, "kept/in/x.log\n[1 match"},
 		{Glob, in{"pattern": "a.log"}, "a.log\n[2 matches"},
 		{Glob, in{"pattern": "*.swp"}, "no match"},
 		{Glob, in{"pattern": "*.swp"}, "ignored by ignore files and passed by]"},
 		{Grep, in{"pattern": "log", "path": "mine"}, "no match"},
-		{Grep, in{"pattern": "swp"}, "mine\n[1 match in 1 file; 11 files searched, 9 ignored"},
+		{Grep, in{"pattern": "swp"}, "mine\n[1 match in 1 file; 11 files searched, 10 ignored"},
 	} {
 		if row.tool == Grep {
 			f.file("x.swp", "swp\n")

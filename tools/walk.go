@@ -100,7 +100,8 @@ func (s *search) start(ctx context.Context, visit func(file) error) error {
 	}
 	defer w.readers.Wait()
 	defer cancel()
-	return w.enter(ctx, &folder{path: s.root, rules: s.box.rulesAbove(s.root)})
+	above, left := s.box.rulesAbove(s.root)
+	return w.enter(ctx, &folder{path: s.root, rules: above, all: left})
 }
 
 // miss records what could not be read. What is gone meanwhile is nothing to search.
@@ -157,12 +158,21 @@ type folder struct {
 	path  string
 	rel   string // "" is the root
 	rules *rules // those above, and once it was read its own
+	all   bool   // it would have been passed by, but was asked for: then all that is in it is
 
 	ready   chan struct{} // closed when it was read; nil: nobody has begun
 	entries []fs.DirEntry // without what is passed by
 	below   []*folder     // the directories among them
 	ignored int
 	err     error
+}
+
+// inside is the path of an entry.
+func (f *folder) inside(name string) string {
+	if f.path == "/" {
+		return f.path + name
+	}
+	return f.path + "/" + name
 }
 
 // read fills in the folder.
@@ -176,21 +186,20 @@ func (w *walker) read(ctx context.Context, f *folder) {
 	f.rules = w.box.rulesIn(f.rules, f.path, has)
 	f.entries = entries[:0]
 	for _, e := range entries {
-		name, path := e.Name(), filepath.Join(f.path, e.Name())
-		if !w.named[name] {
-			if e.IsDir() && passedBy[name] {
-				continue
-			}
-			if f.rules.ignored(path, e.IsDir()) {
+		name, path := e.Name(), f.inside(e.Name())
+		fixed := e.IsDir() && passedBy[name]
+		left := fixed || !f.all && f.rules.ignored(path, e.IsDir())
+		if left && !w.named[name] {
+			if !fixed {
 				f.ignored++
-				continue
 			}
+			continue
 		}
 		if e.IsDir() {
 			if inAny(w.shut, path) {
 				continue
 			}
-			f.below = append(f.below, &folder{path: path, rel: f.rel + name + "/", rules: f.rules})
+			f.below = append(f.below, &folder{path: path, rel: f.rel + name + "/", rules: f.rules, all: f.all || left})
 		}
 		f.entries = append(f.entries, e)
 	}
@@ -253,7 +262,7 @@ func (w *walker) enter(ctx context.Context, f *folder) error {
 			waiting = w.begin(ctx, waiting)
 			err = w.enter(ctx, sub)
 		} else {
-			err = w.visit(file{filepath.Join(f.path, e.Name()), f.rel + e.Name(), e})
+			err = w.visit(file{f.inside(e.Name()), f.rel + e.Name(), e})
 		}
 		if err != nil {
 			return err
