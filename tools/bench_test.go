@@ -76,7 +76,7 @@ func BenchmarkManyFiles(b *testing.B) {
 	b.Run("Glob", tool(Glob, "/nowhere", in{"pattern": "*.txt"}))
 	b.Run("find", program("find", ".", "-name", "*.txt"))
 	b.Run("rg files", program("rg", "--no-config", "--files", "--hidden", "-g", "*.txt"))
-	for _, pattern := range []string{"a needle", "(?i)NEEDLE.*it$"} {
+	for _, pattern := range []string{"a needle", "(?i)NEEDLE.*it$", "[nm][e3]{2}[dt]"} {
 		b.Run("Grep alone/"+pattern, tool(Grep, "/nowhere", in{"pattern": pattern}))
 		b.Run("Grep with rg/"+pattern, tool(Grep, here, in{"pattern": pattern}))
 		b.Run("rg/"+pattern, program("rg", "--no-config", "--hidden", "-l", pattern))
