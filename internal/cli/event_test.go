@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -390,6 +391,67 @@ func TestEventTypesAreKnown(t *testing.T) {
 	}
 }
 
+// TestNoticesAreDescribed finds each code of a notice in the code, and in docs/json.md.
+func TestNoticesAreDescribed(t *testing.T) {
+	page, err := os.ReadFile(schemaPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "`code` of a `notice`")
+	table, _, _ = strings.Cut(table, "\n\n`end`")
+	described := map[string]bool{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, code := range strings.Split(strings.Split(line, "|")[1], ",") {
+			described[strings.Trim(code, " `")] = true
+		}
+	}
+	used := map[string]bool{"fresh.store": true} // with a second sentence, by storeLost
+	code := regexp.MustCompile(`\.Notice\("[^"]*", "([^"]+)"`)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, m := range code.FindAllStringSubmatch(string(data), -1) {
+			used[m[1]] = true
+		}
+	}
+	if !maps.Equal(used, described) {
+		t.Errorf("used %q, described %q", slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(described)))
+	}
+}
+
+// FuzzEventsHoldData: whatever a text is, it arrives as it was, on one line that says nothing to a terminal.
+func FuzzEventsHoldData(f *testing.F) {
+	for _, said := range awkward {
+		f.Add(said)
+	}
+	f.Fuzz(func(t *testing.T, said string) {
+		var out bytes.Buffer
+		a := streamTo(&out, "")
+		a.openEvents()
+		a.events.Event(flower.CheckStarted{Label: said})
+		line := out.String()
+		var got checkStartedEvent
+		if err := json.Unmarshal([]byte(line), &got); err != nil || got.Label != strings.ToValidUTF8(said, "\uFFFD") && got.Label != string([]rune(said)) {
+			t.Fatalf("%q: %v, %q", said, err, got.Label)
+		}
+		if text.Plain(line) != line || strings.Count(line, "\n") != 1 {
+			t.Fatalf("%q leaves something in %q", said, line)
+		}
+	})
+}
+
 // receivers are the types of a directory that have a method.
 func receivers(t *testing.T, dir, method string) (names []string) {
 	t.Helper()
@@ -453,14 +515,17 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
+// awkward are texts that a terminal, a line or JSON could take for something else.
+var awkward = []string{
+	"\x1b[2J\x1b]0;title\a", "a\nb\r\tc\x00\x7f\u0085\u2028", "\u202egnp.exe\u2066", "\U000E0041\U000E007F", "<&>", "🎉 中文", "\uFFFD",
+	`"}{"type":"end"}`, `\u001b`, `\`, `"`,
+}
+
 // TestEventsHoldData sees that control characters and what hides or turns text arrive as data, that lines stay single,
 // and that no secret gets through whatever it is dressed in.
 func TestEventsHoldData(t *testing.T) {
 	const key = `a "quoted"\key`
-	for _, said := range []string{
-		"\x1b[2J\x1b]0;title\a", "a\nb\r\tc\x00\x7f\u0085\u2028", "\u202egnp.exe\u2066", "\U000E0041\U000E007F", "<&>", "🎉 中文", "\uFFFD",
-		`"}{"type":"end"}`, `\u001b`, `\`, `"`,
-	} {
+	for _, said := range awkward {
 		var out bytes.Buffer
 		a := streamTo(&out, "")
 		a.out.hide(func(s string) string { return strings.ReplaceAll(s, key, "[redacted]") })
