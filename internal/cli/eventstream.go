@@ -125,15 +125,18 @@ func (s *eventStream) of(run string) {
 
 // Notice implements reporter.
 func (s *eventStream) Notice(_, id string, data ...text.Data) {
-	s.write(noticeEvent{id, oneLine(s.say.Say(id, data...))})
+	s.write(noticeEvent{noticeCode(id), oneLine(s.say.Say(id, data...))})
 }
+
+// noticeCode is what a message of the catalogue is called in events.
+func noticeCode(id string) string { return strings.ReplaceAll(id, ".", "_") }
 
 func (s *eventStream) storeLost(why error, kept string) {
 	what := s.say.Say("fresh.store", text.Data{"Detail": oneLine(why.Error())})
 	if kept != "" {
 		what += s.say.Say("fresh.kept", text.Data{"Path": kept})
 	}
-	s.write(noticeEvent{"fresh.store", what})
+	s.write(noticeEvent{noticeCode("fresh.store"), what})
 }
 
 func (s *eventStream) storeCopied(path string) { s.Notice("", "store.copied", text.Data{"Path": path}) }
