@@ -27,10 +27,11 @@ const (
 )
 
 // ripgrep returns nil if the program is not there, would not understand the pattern, or would gain nothing: where a plain
-// text has to be in every match, looking for that costs less than reading every file in another program.
+// text has to be in every match, looking for that costs less than reading every file in another program; and what fits an
+// empty text is in almost every file.
 func (b *Box) ripgrep(q *query) *ripgrep {
 	path := b.program("rg")
-	if path == "" || q.match.needle.text != "" {
+	if path == "" || q.match.needle.text != "" || q.match.re.MatchString("") {
 		return nil
 	}
 	expr, ok := rust(q.match.re.String(), q.match.multiline)

@@ -217,7 +217,7 @@ func TestGrepCutsLongLines(t *testing.T) {
 
 // FuzzSpans compares the search with the plain one, line by line.
 func FuzzSpans(f *testing.F) {
-	for _, p := range []string{"(?i)ab|k", "(ab)+c", "x(?i:sk)y*", "a", "^a", "a$", "$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
+	for _, p := range []string{"$^", "(?i)ab|k", "(ab)+c", "x(?i:sk)y*", "a", "^a", "a$", "$", "^$", "", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "a|b", "(?s)a.b", "x*"} {
 		f.Add(p, "a\nxa\n\nb a\n")
 		f.Add(p, "\n\n")
 		f.Add(p, "0")
@@ -315,7 +315,7 @@ func FuzzRust(f *testing.F) {
 	if box.program("rg") == "" {
 		f.Skip("ripgrep is not installed")
 	}
-	for _, p := range []string{"a", "^a", "a$", "^$", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "(?s)a.b", "x*", `(?i)k\W`, `[^\n]\r`, `\B.`, `(a|){2,3}`, `�`} {
+	for _, p := range []string{"$^", "a", "^a", "a$", "^$", `\s`, `\bа?`, `[^x]+`, `\Aa`, `a\z`, "(?s)a.b", "x*", `(?i)k\W`, `[^\n]\r`, `\B.`, `(a|){2,3}`, `�`} {
 		f.Add(p, "a\r\nxa\n\nb a\n", false, false)
 		f.Add(p, "\xEF\xBB\xBFa\xE9b", true, true)
 	}
