@@ -243,7 +243,7 @@ var elsewhere = []string{"runs", "runs/", ".flower", ".flower/", "scripts/", "ar
 // notOurs are names that documents say of other things.
 var notOurs = map[string]bool{
 	"lineage.json": true, "manifest.json": true, "sessions.db": true, "INDEX.md": true, ".env": true, ".gitignore": true,
-	"WebSearch": true,
+	"WebSearch": true, "mcp.json": true, ".mcp.json": true,
 }
 
 // TestDocumentsNameWhatExists checks paths, identifiers and links.

@@ -17,6 +17,7 @@ const (
 	toolGrep      = "Grep"
 	toolWebFetch  = "WebFetch"
 	toolWebSearch = "WebSearch"
+	toolServers   = "mcp__*" // everything that the person's MCP servers offer
 )
 
 // edition of the built-in roles: it changes when a role means something else than before, not when it is reworded. Sessions
@@ -64,7 +65,7 @@ func Coordinator(lang Lang) agent.Spec {
 func Worker(lang Lang) agent.Spec {
 	return agent.Spec{
 		Name: "worker", Description: say(lang, "worker.description", nil), Edition: edition, Instructions: role(lang, "worker"),
-		Tools: []string{toolRead, toolWrite, toolEdit, toolNotebook, toolBash, toolGlob, toolGrep, toolWebFetch, toolWebSearch},
+		Tools: []string{toolRead, toolWrite, toolEdit, toolNotebook, toolBash, toolGlob, toolGrep, toolWebFetch, toolWebSearch, toolServers},
 	}
 }
 

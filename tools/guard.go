@@ -21,7 +21,7 @@ func (b *Box) guarded(t agent.Tool, spec agent.Spec) agent.Handler {
 		guards = append(guards, ephemeral)
 	}
 	guards = append(guards, redacted(b.opts.Redact))
-	if b.opts.Bench != nil && spills[t.Name] {
+	if b.opts.Bench != nil && (spills[t.Name] || FromServer(t.Name)) {
 		guards = append(guards, spilled(b.spill))
 	}
 	h := t.Run

@@ -27,6 +27,7 @@ import (
 
 	"flower/agent"
 	"flower/internal/ignore"
+	"flower/internal/mcp"
 	"flower/internal/proc"
 	"flower/internal/sandbox"
 	"flower/internal/workbench"
@@ -85,6 +86,8 @@ type Options struct {
 	SearchTimeout time.Duration
 	// Web says how WebFetch reaches the network.
 	Web WebOptions
+	// Servers are the MCP servers whose tools agents may have; the caller closes them. Nil: none.
+	Servers *mcp.Set
 }
 
 // Figures of Options.
@@ -215,6 +218,17 @@ func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	var list []agent.Tool
 	for _, name := range spec.Tools {
 		if later[name] || name == Agent && (len(spec.Subagents) == 0 || env.Spawn == nil) {
+			continue
+		}
+		if FromServer(name) {
+			theirs, err := b.fromServers(name)
+			if err != nil {
+				return nil, fmt.Errorf("make tool %q: %w", name, err)
+			}
+			for _, t := range theirs {
+				t.Run = b.guarded(t, spec)
+				list = append(list, t)
+			}
 			continue
 		}
 		newTool, ok := makers[name]

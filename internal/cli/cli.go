@@ -48,17 +48,18 @@ type Options struct {
 type app struct {
 	Options
 	*text.Printer
-	args   []string
-	env    []string
-	stdio  Stdio
-	out    *screen
-	err    *screen
-	global globalFlags
-	prices messages.Prices     // the person's own; nil until loadConfig
-	tty    *tui.Terminal       // while a run has the terminal; nil elsewhere
-	hungUp chan struct{}       // closed when the terminal that input comes from is gone
-	redact func(string) string // takes secrets out; nil before they are known
-	events *eventStream        // with --json, from the moment there is something to tell; nil else
+	args    []string
+	env     []string
+	stdio   Stdio
+	out     *screen
+	err     *screen
+	global  globalFlags
+	prices  messages.Prices     // the person's own; nil until loadConfig
+	tty     *tui.Terminal       // while a run has the terminal; nil elsewhere
+	hungUp  chan struct{}       // closed when the terminal that input comes from is gone
+	redact  func(string) string // takes secrets out; nil before they are known
+	secrets []string            // of MCP servers, kept from being shown
+	events  *eventStream        // with --json, from the moment there is something to tell; nil else
 }
 
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what

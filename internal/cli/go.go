@@ -107,7 +107,7 @@ func (o goOptions) human() flower.HumanOptions {
 // runGo checks everything that can be checked before anything is written or spent, and then works under supervision.
 func (a *app) runGo(o goOptions, ask string) error {
 	a.startEvents("go", time.Duration(o.timeout)*time.Second, o.budget)
-	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
+	if err := errors.Join(o.check(a), o.confine.check(a), o.reach.check(a)); err != nil {
 		return err
 	}
 	retry, err := o.wait.retry(a)

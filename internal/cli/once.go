@@ -77,7 +77,7 @@ func (o onceOptions) check(a *app) error {
 		return &usageError{fmt.Errorf("--%s %v: %s", flag, value, a.Say(id, data...))}
 	}
 	for _, name := range o.tools {
-		if !slices.Contains(onceTools, name) {
+		if !slices.Contains(onceTools, name) && !o.reach.offers(name) {
 			return bad("tools", name, "value.tools", text.Data{"All": strings.Join(onceTools, ", ")})
 		}
 	}
@@ -94,9 +94,10 @@ func (o onceOptions) check(a *app) error {
 
 func (a *app) runOnce(o onceOptions, ask string) error {
 	a.startEvents("once", 0, o.budget)
-	if err := errors.Join(o.check(a), o.confine.check(a)); err != nil {
+	if err := errors.Join(o.reach.check(a), o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
+	o.reach.only(o.tools)
 	retry, err := o.wait.retry(a)
 	if err != nil {
 		return err
@@ -237,11 +238,13 @@ func (p permitted) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.mode == modeDefault || p.mode == modePlan {
-		for i, t := range list {
-			if t.Name == tools.Write || t.Name == tools.Edit || t.Name == tools.NotebookEdit {
-				list[i].Run = refuse
-			}
+	for i, t := range list {
+		files := t.Name == tools.Write || t.Name == tools.Edit || t.Name == tools.NotebookEdit
+		if files && (p.mode == modeDefault || p.mode == modePlan) {
+			list[i].Run = refuse
+		}
+		if tools.FromServer(t.Name) && !t.Looks && p.mode != modeBypass {
+			list[i].Run = refuseServer
 		}
 	}
 	return list, nil
@@ -250,4 +253,9 @@ func (p permitted) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 // refuse answers a call that would change a file.
 func refuse(context.Context, agent.Call) (agent.ToolResult, error) {
 	return agent.DeniedResult("Refused: this run must not change any file, and that is intended. Say in your answer what you would change."), nil
+}
+
+// refuseServer answers a call to a server that may change something.
+func refuseServer(context.Context, agent.Call) (agent.ToolResult, error) {
+	return agent.DeniedResult("Refused: this run uses only those tools of servers that are marked as reading, and that is intended. Say in your answer what you would do."), nil
 }

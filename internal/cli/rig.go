@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"flower"
 	"flower/agent"
 	"flower/internal/config"
 	"flower/internal/disk"
+	"flower/internal/mcp"
 	"flower/internal/proc"
 	"flower/internal/text"
 	"flower/internal/workbench"
@@ -33,6 +35,7 @@ type rig struct {
 
 	windows  *windows
 	commands *proc.Supervisor
+	servers  *mcp.Set // nil: there are none
 }
 
 // rigOptions are what commands want of a rig.
@@ -60,10 +63,11 @@ type rigOptions struct {
 	retry     agent.Retry
 }
 
-// loadConfig finds endpoint, credentials and model, and keeps every secret it has seen from being shown.
+// loadConfig finds endpoint, credentials and model, and keeps every secret it has seen, and those of MCP servers, from
+// being shown.
 func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
 	cfg, err := config.Load(config.Options{Environ: a.env, Dir: a.Dir})
-	redactor := config.NewRedactor(cfg.Secrets()...)
+	redactor := config.NewRedactor(slices.Concat(cfg.Secrets(), a.secrets)...)
 	a.out.hide(redactor.Redact)
 	a.err.hide(redactor.Redact)
 	if a.events != nil {
@@ -119,6 +123,9 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		return nil, err
 	}
 	r.windows = a.newWindows(cfg, r.model, opts.window)
+	if r.servers, err = opts.reach.open(ctx, a, opts.place, opts.confine, proc.ScrubEnv(a.env, cfg.Secrets()...), opts.print); err != nil {
+		return nil, err
+	}
 	engine, err := a.newEngine(r, kept, cfg, redactor, opts)
 	if err != nil {
 		return nil, err
@@ -165,7 +172,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
 		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: append([]string{opts.place.runDir}, opts.private...), Hurry: opts.hurry,
 		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
-		Web: opts.reach.web(a),
+		Web: opts.reach.web(a), Servers: r.servers,
 	}
 	if opts.bench {
 		boxOptions.Bench = bench
@@ -192,6 +199,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 // close releases what newRig has opened.
 func (r *rig) close() error {
 	r.model.Close()
+	r.servers.Close()
 	if r.commands != nil {
 		r.commands.Close() // before anybody else may take the run directory
 	}
