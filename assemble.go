@@ -21,13 +21,19 @@ const (
 )
 
 // assemble makes a handoff document out of what is stored, without a model. It is always small: quotations and lists are
-// cut, and of an earlier document only what was decided and what led nowhere is taken over.
-func (rt *Runtime) assemble(ctx context.Context, name string, req agent.Request, pending bool) (document.Handoff, error) {
+// cut, and of an earlier document only what was decided and what led nowhere is taken over. What was said in vain to get a
+// document, from the entry asked on, does not count: its successor would take it for its own orders.
+func (rt *Runtime) assemble(
+	ctx context.Context, name string, req agent.Request, pending bool, asked string,
+) (document.Handoff, error) {
 	lines, err := rt.opts.Store.Load(ctx, req.Key)
 	if err != nil {
 		return document.Handoff{}, fmt.Errorf("load session %s: %w", req.Key.Session, err)
 	}
 	entries, _ := transcript.ParseHistory(lines)
+	if i := slices.IndexFunc(entries, func(e transcript.Entry) bool { return e.UUID == asked }); i >= 0 {
+		entries = entries[:i]
+	}
 	seen := trace(entries, req.Key.SubPath)
 	said := seen.said
 	if pending {

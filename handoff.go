@@ -83,14 +83,15 @@ func (rt *Runtime) handOver(
 		return req, nil, &HandoffError{Step: a.Step, Generations: count.all, Path: rt.bench.NotePath(note)}
 	}
 	rt.emit(HandingOver{Label: a.Label, Cause: cause, Context: row.Context})
-	doc, written, said, err := rt.lastWord(ctx, a, req, row, cause)
+	asked := rt.opts.NewID()
+	doc, written, said, err := rt.lastWord(ctx, a, req, row, cause, asked)
 	if err != nil || said != nil {
 		return req, said, err
 	}
 	count.all++
 	if count.degraded++; written {
 		count.degraded = 0
-	} else if doc, err = rt.assemble(ctx, name, req, pending); err != nil {
+	} else if doc, err = rt.assemble(ctx, name, req, pending, asked); err != nil {
 		return req, nil, err
 	}
 	path, err := rt.keepHandoff(ctx, name, doc)
@@ -160,15 +161,15 @@ func (rt *Runtime) succeed(ctx context.Context, a Attempt, req agent.Request, ro
 	return next, nil
 }
 
-// lastWord asks a session for its handoff document. written is false if it could not be had, for reasons that would be the
-// same another time.
+// lastWord asks a session for its handoff document; promptID is that of the question. written is false if it could not be
+// had, for reasons that would be the same another time.
 func (rt *Runtime) lastWord(
-	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause,
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, cause HandoffCause, promptID string,
 ) (doc document.Handoff, written bool, said *reply, err error) {
 	ask := rt.text("handoff.ask", map[string]any{"Redefined": cause == Redefined})
 	for range 2 {
 		closing := agent.Request{
-			Key: req.Key, Spec: req.Spec, Prompt: ask, PromptID: rt.opts.NewID(), Meter: req.Meter,
+			Key: req.Key, Spec: req.Spec, Prompt: ask, PromptID: promptID, Meter: req.Meter,
 			Closing: true, Shrink: cause == Overflow,
 		}
 		var answered bool
@@ -183,6 +184,7 @@ func (rt *Runtime) lastWord(
 		if doc = document.ParseHandoff(row.Text); answered && doc.Complete() {
 			return doc, true, nil, nil
 		}
+		promptID = rt.opts.NewID()
 		ask = rt.text("handoff.incomplete", map[string]any{"Missing": rt.sectionNames(doc.Missing())})
 	}
 	return doc, false, nil, nil

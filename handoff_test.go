@@ -380,3 +380,32 @@ func TestAssembledDocumentCannotBeMistaken(t *testing.T) {
 		t.Errorf("read back: %+v", again)
 	}
 }
+
+// A remark that was delivered into the session that had to be left is in the document; what the session was asked for at
+// its end is not.
+func TestAssembledDocumentQuotesThePerson(t *testing.T) {
+	w := newWorld(t)
+	w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 1_000_000} }
+	wf := rounds("DONE")
+	wf.Steps[0].Inbox = true
+	w.play["work"] = func(a ask) (string, error) {
+		switch {
+		case strings.Contains(a.Text(), "take over"):
+			return "DONE", nil
+		case a.Turn > 1:
+			return "", &agent.ModelError{Kind: agent.Overflow, Status: 400, Message: "prompt is too long"}
+		}
+		note := agent.Note{ID: "11111111-1111-4111-8111-111111111111", Text: "make it blue", At: w.now()}
+		return "I count words", w.store.AddNote(t.Context(), ProjectKey(w.dir), note)
+	}
+	w.must(wf)
+	over := seen[HandedOver](w)
+	if len(over) != 1 || !over[0].Degraded {
+		t.Fatalf("handoffs %+v", over)
+	}
+	first := w.texts(over[0].To)[0]
+	in(t, "first prompt of the successor", first, "make it blue", "I count words")
+	if strings.Contains(first, "what you do not write down is lost") {
+		t.Errorf("the successor is told what its predecessor was asked for:\n%s", first)
+	}
+}

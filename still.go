@@ -35,6 +35,7 @@ func (s *stillness) compare(now string) {
 func (rt *Runtime) look() string {
 	sum := sha256.New()
 	files := 0
+	runDir := realPath(rt.opts.RunDir) // as the workspace is: it may have been reached by a symbolic link
 	err := filepath.WalkDir(rt.workspace, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return skipUnreadable(d)
@@ -44,7 +45,7 @@ func (rt *Runtime) look() string {
 			return err
 		}
 		switch {
-		case path == rt.opts.RunDir, rel == filepath.Join(".flower", "notes"), rel == filepath.Join(".flower", "spill"):
+		case path == runDir, rel == filepath.Join(".flower", "notes"), rel == filepath.Join(".flower", "spill"):
 			return fs.SkipDir
 		case rel == filepath.Join(".flower", "INDEX.md"):
 			return nil

@@ -90,3 +90,24 @@ func TestRoundsThatChangeNothingStop(t *testing.T) {
 		})
 	}
 }
+
+// The books of a run directory that was reached by a symbolic link are no change either.
+func TestLookKnowsTheRunDirectoryByAnotherName(t *testing.T) {
+	w := newWorld(t)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(w.dir, link); err != nil {
+		t.Fatal(err)
+	}
+	w.opts = func(o *RuntimeOptions) { o.RunDir = filepath.Join(link, "runs") }
+	if err := os.Mkdir(w.runs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rt := w.start()
+	before := rt.look()
+	if err := os.WriteFile(filepath.Join(w.runs, "manifest.json"), []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if before == "" || rt.look() != before {
+		t.Error("the books count as a change of the workspace")
+	}
+}

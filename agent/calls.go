@@ -192,7 +192,7 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 		return outcome{result: ErrorResult(interrupted)}
 	case c.closing && fresh:
 		return outcome{result: ErrorResult(closingRefusal)}
-	case c.closing && !c.untouched(call):
+	case c.closing && (!known || tool.Again || !c.untouched(call)): // the journal says nothing of tools that run again
 		return outcome{result: ErrorResult(unknownOutcome)}
 	case c.closing:
 		return outcome{result: ErrorResult(neverBegan)}

@@ -96,6 +96,33 @@ func TestClosingThatOnlyCallsEnds(t *testing.T) {
 	}
 }
 
+// The journal holds nothing of tools that are run again, such as a subagent: of a call of one that was cut off, a session
+// that is left cannot say that it never began.
+func TestClosingDoesNotKnowWhetherCutCallsBegan(t *testing.T) {
+	begun := agent.Spec{Name: "a", Tools: []string{"delegate"}}
+	for name, spec := range map[string]agent.Spec{"still there": begun, "taken away": {Name: "a"}} {
+		t.Run(name, func(t *testing.T) {
+			store := flower.NewMemoryStore("/w")
+			ctx, cancel := context.WithCancel(t.Context())
+			tools := box{"delegate": tool("delegate", true, func(ctx context.Context, _ agent.Call) (agent.ToolResult, error) {
+				cancel()
+				return agent.ToolResult{}, context.Cause(ctx)
+			})}
+			e := newEngine(t, weighing(calls(call("c1", "delegate", `{}`))), store, tools)
+			if _, _, err := runContext(ctx, e, agent.Request{Key: key, Spec: begun, Prompt: "go"}); !errors.Is(err, context.Canceled) {
+				t.Fatalf("ended with %v", err)
+			}
+			model := weighing(text("the document"))
+			if _, _, err := run(t, newEngine(t, model, store, tools), agent.Request{Key: key, Spec: spec, Prompt: "write", Closing: true}); err != nil {
+				t.Fatal(err)
+			}
+			if told := lastUserTexts(model); !strings.Contains(told, "outcome of this call is unknown") {
+				t.Errorf("told: %s", told)
+			}
+		})
+	}
+}
+
 func TestChangedDefinitionIsNoticed(t *testing.T) {
 	other := func(agent.Env) agent.Tool {
 		return agent.Tool{ToolSpec: agent.ToolSpec{Name: "count", Description: "x", InputSchema: json.RawMessage(`{"type":"object"}`)}, Run: say("x")}

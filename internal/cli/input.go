@@ -230,7 +230,8 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui
 	case in.app.tty == nil && waits && human.Answer(q.ID, said):
 		return
 	}
-	if err := human.Say(ctx, said); err != nil && ctx.Err() == nil {
+	// The line was taken out of the terminal: that the work ends at this moment must not lose it.
+	if err := human.Say(context.WithoutCancel(ctx), said); err != nil {
 		in.refuse(said, in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": oneLine(err.Error())}))
 	}
 }

@@ -322,3 +322,16 @@ func TestCommands(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// A line that is taken while the work ends is kept: nobody else knows of it any more.
+func TestRemarkTypedAtTheEndIsKept(t *testing.T) {
+	r, w := io.Pipe()
+	defer func() { _ = w.Close() }()
+	d := newDesk(t, r, true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d.in.fromTerminal(ctx, d.human, tui.Line{Text: "also blue"})
+	if taken, ok := d.next().(flower.NoteTaken); !ok || taken.Text != "also blue" {
+		t.Errorf("got %+v, %v", taken, ok)
+	}
+}

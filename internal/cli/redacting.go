@@ -27,15 +27,12 @@ func (r redacting) Append(ctx context.Context, key agent.Key, entries ...transcr
 		}
 		clean[i], changed = out, append(changed, calls...)
 	}
-	if err := r.Store.Append(ctx, key, clean...); err != nil {
-		return err
-	}
-	for _, id := range changed {
+	for _, id := range changed { // first: a process that dies in between must not leave the call as one that can be run
 		if err := r.Begin(ctx, key, id); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.Store.Append(ctx, key, clean...)
 }
 
 // SetPrefix implements agent.Log.
