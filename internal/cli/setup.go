@@ -45,7 +45,9 @@ func (a *app) setupCommand() *cobra.Command {
 }
 
 // talks says whether there is a person at a terminal to be asked.
-func (a *app) talks() bool { return isTerminal(a.stdio.In) && isTerminal(a.stdio.Out) }
+func (a *app) talks() bool {
+	return !a.global.json && isTerminal(a.stdio.In) && isTerminal(a.stdio.Out)
+}
 
 // configure is loadConfig for a command that talks to a model: where there are no credentials and somebody to ask, they
 // are asked for first.
