@@ -42,9 +42,13 @@ type Bench struct {
 	redact    func(string) string // of what is written; nil changes nothing
 }
 
-// Open returns the bench of a workspace, <workspace>/.flower. Nothing is read
-// or written until a method needs it; methods that only read write nothing.
+// Open returns the bench of a workspace: the one outside of it once MoveOut has
+// made that, else <workspace>/.flower. Nothing but that is read, and nothing
+// written, until a method needs it; methods that only read write nothing.
 func Open(workspace string) *Bench {
+	if dir := OutsideDir(workspace); ours(filepath.Join(dir, notesDir)) {
+		return OpenAt(workspace, dir)
+	}
 	return OpenAt(workspace, filepath.Join(workspace, dirName))
 }
 
