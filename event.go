@@ -149,6 +149,13 @@ type RoomChanged struct {
 	agent.RoomChange
 }
 
+// WorktreesLeft lists, at the end of a run, the worktrees in which there may be work of the workers; whoever started the
+// run decides what to do with them. Err is why the list may not be complete.
+type WorktreesLeft struct {
+	Trees []Worktree
+	Err   error
+}
+
 // Unguarded says that leases do not work in the run directory, so that nothing keeps another flower out of it or out of
 // the sessions; said once. The run goes on.
 type Unguarded struct{ Err error }
@@ -176,4 +183,5 @@ func (HandingOver) flowerEvent()     {}
 func (HandedOver) flowerEvent()      {}
 func (BooksFailed) flowerEvent()     {}
 func (RoomChanged) flowerEvent()     {}
+func (WorktreesLeft) flowerEvent()   {}
 func (Unguarded) flowerEvent()       {}

@@ -27,6 +27,7 @@ type Evidence struct {
 	Output    string  `json:"output"`            // the end of it, bounded
 	Problem   string  `json:"problem,omitempty"` // why it has no exit code of its own: not started, out of time, ended by a signal
 	DurationS float64 `json:"duration_s"`
+	Dir       string  `json:"dir,omitempty"` // where it was run, if not in the workspace
 }
 
 // Bounds of what is run before a judge is asked: a list of checks may be long and any of them may hang.

@@ -36,8 +36,9 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 	if ctx.Err() != nil {
 		return Decision{}, context.Cause(ctx)
 	}
+	trees, whole := rt.judged(ctx)
 	prompt := say(g.lang, "judge.start", map[string]any{
-		"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock(), "Evidence": evidence,
+		"Brief": readBrief(rt).PromptBlock(), "Goal": goal.PromptBlock(), "Evidence": evidence, "Worktrees": trees, "Whole": whole,
 	})
 	result, err := rt.Run(ctx, Attempt{
 		Step: step, Label: label, Agent: Judge(g.lang, g.canRun),

@@ -12,7 +12,7 @@ var layers = map[string]int{
 	"flower/internal/failpoint": 0, "flower/transcript": 0, "flower/document": 0, "flower/internal/shell": 0, "flower/internal/disk": 0,
 	"flower/internal/proc": 0, "flower/internal/sandbox": 0, "flower/internal/config": 0, "flower/internal/text": 0, "flower/internal/mcp": 0,
 	"flower/internal/ignore": 0,
-	"flower/agent": 1, "flower/modeltest": 1, "flower/internal/workbench": 1,
+	"flower/agent":           1, "flower/modeltest": 1, "flower/internal/workbench": 1, "flower/internal/worktree": 1,
 	"flower/messages": 2, "flower/tools": 2,
 	"flower":        3,
 	"flower/sqlite": 4, "flower/internal/storetest": 4, "flower/internal/demo": 4, "flower/internal/tui": 4,

@@ -53,6 +53,7 @@ func (r *runner) alone(ctx context.Context) error {
 		}
 		defer r.rt.Release()
 	}
+	defer r.rt.listLeft(ctx)
 	return r.run(ctx)
 }
 

@@ -45,6 +45,9 @@ type RuntimeOptions struct {
 	// Checker runs the checks of a goal that are commands before a judge is asked; nil: the judge gets no evidence.
 	Checker Checker
 
+	// Isolation tells of the workers' own worktrees; nil: there are none.
+	Isolation Isolation
+
 	// Windows knows the models' context windows; nil: a session is handed over only when the endpoint says that it is full.
 	Windows Windows
 	// NoHandoff makes a full window end the step instead.
@@ -497,7 +500,15 @@ func (rt *Runtime) withIndex(prompt string) string {
 	if err != nil || index == "" {
 		return prompt
 	}
-	return rt.text("index", map[string]any{"Index": index}) + "\n\n" + prompt
+	return rt.text("index", map[string]any{"Index": index, "Bench": rt.benchName()}) + "\n\n" + prompt
+}
+
+// benchName is the workbench as models are told of it.
+func (rt *Runtime) benchName() string {
+	if rt.bench.Outside() {
+		return rt.bench.Dir() + "/"
+	}
+	return ".flower/"
 }
 
 // edit changes the row in flight.

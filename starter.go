@@ -177,14 +177,14 @@ func (s *starter) work() Step {
 		Name: StepWork, Agent: Coordinator(s.Lang), Index: true, Inbox: true,
 		Prompt: func(st *State) string {
 			return s.say("work.start", map[string]any{
-				"Brief": readBrief(st.Runtime).PromptBlock(), "Goal": s.goalBlock(st.Runtime),
+				"Brief": readBrief(st.Runtime).PromptBlock(), "Goal": s.goalBlock(st.Runtime), "Place": st.Runtime.place(s.Lang),
 			})
 		},
 		ResumePrompt: func(st *State) string {
-			return s.say("work.resume", map[string]any{"Remarks": st.Runtime.hasRemarks(), "Goal": s.goalBlock(st.Runtime)})
+			return s.say("work.resume", map[string]any{"Remarks": st.Runtime.hasRemarks(), "Goal": s.goalBlock(st.Runtime), "Place": st.Runtime.place(s.Lang)})
 		},
 		Standing: func(st *State) string {
-			return strings.TrimSpace(readBrief(st.Runtime).PromptBlock() + "\n\n" + s.goalBlock(st.Runtime))
+			return strings.TrimSpace(strings.TrimSpace(readBrief(st.Runtime).PromptBlock()+"\n\n"+s.goalBlock(st.Runtime)) + "\n\n" + st.Runtime.place(s.Lang))
 		},
 	}
 	if !s.NoGoal {

@@ -103,7 +103,7 @@ type Box struct {
 	writable  []string // roots below which files may be written, symbolic links followed
 	notes     string   // where the frozen documents lie; nobody but flower writes there. "" without a bench
 	private   []string // roots that are nobody's business, symbolic links followed
-	paths     locks    // held while a file is changed
+	paths     *locks   // held while a file is changed
 
 	commands       *proc.Supervisor
 	worker, reader *sandbox.Sandbox // of commands, and of those that only read
@@ -139,13 +139,13 @@ func New(opts Options) (*Box, error) {
 	if opts.Environ == nil {
 		opts.Environ = []string{}
 	}
-	b := &Box{opts: opts, sessions: map[string]*session{}, commands: opts.Commands}
+	b := &Box{opts: opts, sessions: map[string]*session{}, commands: opts.Commands, paths: &locks{}}
 	if b.commands == nil {
 		b.commands = &proc.Supervisor{}
 	}
 	roots := append([]string{opts.Workspace, os.TempDir()}, opts.Granted...)
 	if opts.Bench != nil {
-		roots = append(roots, opts.Bench.Dir())
+		roots = append(roots, opts.Bench.Places()...)
 		notes, err := follow(opts.Bench.Notes())
 		if err != nil {
 			return nil, fmt.Errorf("open toolbox: %w", err)
@@ -188,7 +188,7 @@ func (b *Box) confine(opts *sandbox.Options) (err error) {
 	reader := sandbox.Options{ABI: opts.ABI}
 	worker := sandbox.Options{ABI: opts.ABI, Places: slices.Concat(opts.Places, []string{b.workspace}, b.opts.Granted, sandbox.Repository(b.workspace))}
 	if b.opts.Bench != nil {
-		worker.Places = append(worker.Places, b.opts.Bench.Dir())
+		worker.Places = append(worker.Places, b.opts.Bench.Places()...)
 	}
 	if b.reader, err = sandbox.New(reader); err != nil {
 		return fmt.Errorf("open toolbox: %w", err)

@@ -49,6 +49,8 @@ var scenes = map[string]scene{
 	"checked": {player: func() modeltest.Player { return checked() }},
 	// looping: a worker that runs the same command for ever.
 	"looping": {player: looping},
+	// isolated: ten workers at once, one that only looks, and one that merges.
+	"isolated": {player: isolated},
 	// long: the coordinator's first session fills up; what it was told only in talk is in its handoff.
 	"long": {player: func() modeltest.Player { return long(modeltest.Say(handoff)) }},
 	// longmute: the same, but no document comes of it.

@@ -163,6 +163,24 @@ type (
 		Need  int64  `json:"need" jsonschema:"bytes"`
 		Error string `json:"error"`
 	}
+	worktreesEvent struct {
+		Trees []worktreeRecord `json:"trees"`
+		Error string           `json:"error" jsonschema:"why the list may not be complete"`
+	}
+	worktreeRecord struct {
+		Title       string `json:"title" jsonschema:"of the task"`
+		Branch      string `json:"branch"`
+		Dir         string `json:"dir" jsonschema:"absolute path"`
+		Base        string `json:"base" jsonschema:"the commit it began from"`
+		Commits     int    `json:"commits" jsonschema:"on the branch since then"`
+		Uncommitted int    `json:"uncommitted" jsonschema:"files changed or new and not committed"`
+		Ignored     int    `json:"ignored" jsonschema:"files and directories that git ignores"`
+		Merged      bool   `json:"merged" jsonschema:"all commits are in the checkout"`
+		Done        bool   `json:"done" jsonschema:"the worker has come to an end"`
+		Gone        bool   `json:"gone" jsonschema:"only the branch is there"`
+		Whole       bool   `json:"whole" jsonschema:"it has the commits of all others"`
+		Problem     string `json:"problem" jsonschema:"why something above is not known"`
+	}
 	unguardedEvent struct {
 		Error string `json:"error"`
 	}
@@ -194,6 +212,7 @@ type (
 		Problem   string  `json:"problem" jsonschema:"why it has no exit code"`
 		Output    string  `json:"output" jsonschema:"the end of it"`
 		DurationS float64 `json:"duration_s"`
+		Dir       string  `json:"dir" jsonschema:"where it was run, if not in the workspace"`
 	}
 	verdictEvent struct {
 		Step    string   `json:"step"`
@@ -356,6 +375,7 @@ func (handedOverEvent) eventType() string       { return "handed_over" }
 func (booksFailedEvent) eventType() string      { return "books_failed" }
 func (roomEvent) eventType() string             { return "room" }
 func (unguardedEvent) eventType() string        { return "unguarded" }
+func (worktreesEvent) eventType() string        { return "worktrees" }
 func (briefEvent) eventType() string            { return "brief" }
 func (goalEvent) eventType() string             { return "goal" }
 func (checkStartedEvent) eventType() string     { return "check_started" }

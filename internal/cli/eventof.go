@@ -53,7 +53,7 @@ func (s *eventStream) eventOf(ev flower.Event) record {
 		return checkStartedEvent{ev.Label, ev.Command}
 	case flower.CheckFinished:
 		e := ev.Evidence
-		return checkFinishedEvent{ev.Label, e.Command, e.ExitCode, e.Problem, e.Output, e.DurationS}
+		return checkFinishedEvent{ev.Label, e.Command, e.ExitCode, e.Problem, e.Output, e.DurationS, e.Dir}
 	case flower.Judged:
 		v := ev.Verdict
 		return verdictEvent{ev.Step, ev.Round, ev.Rounds, v.State.String(), v.Reason, orEmpty(v.Failed)}
@@ -88,10 +88,23 @@ func rareEventOf(ev flower.Event) record {
 		return booksFailedEvent{ev.Path, errorText(ev.Err)}
 	case flower.RoomChanged:
 		return roomEvent{ev.Path, ev.Full, ev.Free, ev.Need, errorText(ev.Err)}
+	case flower.WorktreesLeft:
+		return worktreesOf(ev)
 	case flower.Unguarded:
 		return unguardedEvent{errorText(ev.Err)}
 	}
 	return nil
+}
+
+func worktreesOf(ev flower.WorktreesLeft) record {
+	e := worktreesEvent{Trees: []worktreeRecord{}, Error: errorText(ev.Err)}
+	for _, t := range ev.Trees {
+		e.Trees = append(e.Trees, worktreeRecord{
+			Title: t.Title, Branch: t.Branch, Dir: t.Path, Base: t.Base, Commits: t.Commits, Uncommitted: t.Uncommitted,
+			Ignored: t.Ignored, Merged: t.Merged, Done: t.Done, Gone: t.Gone, Whole: t.Whole, Problem: t.Problem,
+		})
+	}
+	return e
 }
 
 func attemptFinished(r flower.StepResult) record {

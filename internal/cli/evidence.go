@@ -8,17 +8,30 @@ import (
 	"flower/tools"
 )
 
-// checker runs checks of the goal with the tools' shell. It implements flower.Checker.
-type checker struct{ box *tools.Box }
+// checker runs checks of the goal with the tools' shell, where the work is as a whole. It implements flower.Checker.
+type checker struct {
+	box   *tools.Box
+	trees *isolation // nil is none
+}
 
 // Runnable implements flower.Checker.
 func (c checker) Runnable(text string) bool { return c.box.Runnable(text) }
 
 // Check implements flower.Checker.
 func (c checker) Check(ctx context.Context, command string) flower.Evidence {
-	r := c.box.Check(ctx, command)
+	box, dir := c.box, ""
+	if c.trees != nil && c.trees.makes {
+		dir = c.trees.whole(ctx)
+	}
+	if dir != "" {
+		var err error
+		if box, err = box.In(dir); err != nil {
+			return flower.Evidence{Command: command, ExitCode: -1, Problem: "not run: " + err.Error(), Dir: dir}
+		}
+	}
+	r := box.Check(ctx, command)
 	return flower.Evidence{
-		Command: command, ExitCode: r.ExitCode, Output: r.Output, Problem: r.Problem,
+		Command: command, Dir: dir, ExitCode: r.ExitCode, Output: r.Output, Problem: r.Problem,
 		DurationS: math.Round(r.Took.Seconds()*100) / 100,
 	}
 }

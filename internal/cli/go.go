@@ -34,6 +34,7 @@ type goOptions struct {
 	window      int // tokens; 0 is found out
 	noHandoff   bool
 	noEvidence  bool
+	isolated    bool // workers in worktrees of their own
 	budget      float64
 	wait        waitOptions
 	confine     confineFlags
@@ -60,6 +61,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	f.IntVar(&o.window, "window", 0, a.Say("flag.window"))
 	f.BoolVar(&o.noHandoff, "no-handoff", false, a.Say("flag.nohandoff"))
 	f.BoolVar(&o.noEvidence, "no-evidence", false, a.Say("flag.noevidence"))
+	f.BoolVar(&o.isolated, "isolate", false, a.Say("flag.isolate"))
 	f.Float64Var(&o.budget, "budget", 0, a.Say("flag.budget"))
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
@@ -160,6 +162,7 @@ type goRun struct {
 	print    reporter
 	printer  *printer // the same, where it is one
 	tally    *tally
+	trees    *isolation
 	windows  *windows // known once there is a rig
 	asides   *asides  // nil: nobody is there to ask
 }
@@ -178,6 +181,9 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	if g.input.terminal {
 		g.asides = g.newAsides()
 	}
+	if err := g.isolate(ctx); err != nil {
+		return err
+	}
 	began := g.Now()
 	wake := flower.WakeState(g.place.workspace, g.place.runDir)
 	waking := wake.Waking || wake.Steps[flower.StepClarify] != ""
@@ -188,6 +194,9 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 		if err := g.request(ctx); err != nil {
 			return err
 		}
+	}
+	if err := g.moveBench(); err != nil {
+		return err
 	}
 	r, err := g.newRig(ctx, g.cfg, g.redactor, g.rigOptions(w))
 	if err != nil {
@@ -271,7 +280,7 @@ func (g *goRun) begin(ctx context.Context, r *rig, wake flower.Wake, waking bool
 func (g *goRun) rigOptions(w *watch) rigOptions {
 	opts := rigOptions{
 		place: g.place, human: g.human(), bench: true, confine: g.confine, reach: g.reach, trim: !g.noTrim, window: g.window, noHandoff: g.noHandoff, evidence: !g.noEvidence,
-		print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
+		trees: g.trees, print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.tally.Event(ev)
 			if g.input.orders != nil {

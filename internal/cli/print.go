@@ -255,6 +255,8 @@ func (p *printer) Event(ev flower.Event) {
 		p.noteTaken(ev)
 	case flower.Interrupted:
 		p.say("! ", "interrupted")
+	case flower.WorktreesLeft:
+		p.worktrees(ev)
 	case flower.Unguarded:
 		p.say("! ", "unguarded", text.Data{"Err": oneLine(ev.Err.Error())})
 	case flower.RoomChanged:

@@ -49,7 +49,8 @@ type rigOptions struct {
 	// window in tokens, as the person says; 0: config or what is found out.
 	window    int
 	noHandoff bool
-	evidence  bool // checks of the goal that are commands are run for the judge
+	evidence  bool       // checks of the goal that are commands are run for the judge
+	trees     *isolation // nil is none
 	// guard goes around the toolbox; nil is none.
 	guard func(agent.Toolbox) agent.Toolbox
 
@@ -132,11 +133,15 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 	}
 	var checks flower.Checker
 	if opts.evidence {
-		checks = checker{r.box}
+		checks = checker{r.box, opts.trees}
+	}
+	var isolated flower.Isolation
+	if opts.trees != nil {
+		isolated = opts.trees
 	}
 	r.rt, err = flower.NewRuntime(flower.RuntimeOptions{
 		Workspace: opts.place.workspace, RunDir: opts.place.runDir, Engine: engine, Store: kept, Redact: redactor.Redact, Room: r.room, Human: r.human,
-		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks,
+		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks, Isolation: isolated,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Meter: opts.meter, Now: a.Now,
 	})
 	if err == nil && a.events != nil {
@@ -184,6 +189,9 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 	opts.confine.sayConfined(opts.print, box.Confined())
 	r.box = box
 	var toolbox agent.Toolbox = box
+	if opts.trees != nil {
+		toolbox = tools.Isolate(box, opts.trees)
+	}
 	if opts.guard != nil {
 		toolbox = opts.guard(toolbox)
 	}

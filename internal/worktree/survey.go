@@ -152,11 +152,12 @@ func (e *UnfitError) Error() string {
 type State struct {
 	Commit      string
 	Branch      string // "" if none is checked out
-	Uncommitted int    // files changed or new that trees will not have; the workbench in the workspace does not count
+	Uncommitted int    // files changed or new that trees will not have
 }
 
-// Check says whether trees can be made, before anything is; it writes nothing. Errors: *UnfitError.
-func (s *Set) Check(ctx context.Context) (State, error) {
+// Check says whether trees can be made, before anything is; it writes nothing. What lies in the directories aside, given
+// below the workspace, does not count as uncommitted. Errors: *UnfitError.
+func (s *Set) Check(ctx context.Context, aside ...string) (State, error) {
 	unfit := func(why Unfit, detail string) (State, error) { return State{}, &UnfitError{why, detail} }
 	if s.git.program == "" {
 		return unfit(NoGit, "")
@@ -193,7 +194,11 @@ func (s *Set) Check(ctx context.Context) (State, error) {
 			st.Branch = name
 		}
 	}
-	out, err := ask("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty", "--", ".", ":(exclude).flower")
+	status := []string{"status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty", "--", "."}
+	for _, dir := range aside {
+		status = append(status, ":(exclude,literal)"+dir)
+	}
+	out, err := ask(status...)
 	if err != nil {
 		return unfit(Failed, err.Error())
 	}

@@ -372,7 +372,7 @@ func TestCheck(t *testing.T) {
 	r.write("p/a.txt", "x")
 	r.write("p/.flower/notes/x.md", "x")
 	r.git(r.dir, "checkout", "-q", "--detach")
-	if st, err = r.set.Check(t.Context()); err != nil || st.Branch != "" || st.Uncommitted != 2 {
+	if st, err = r.set.Check(t.Context(), ".flower"); err != nil || st.Branch != "" || st.Uncommitted != 2 {
 		t.Errorf("detached with changes: %+v, %v", st, err)
 	}
 	r.write("p/sub/x.txt", "x")
