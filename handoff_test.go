@@ -409,3 +409,32 @@ func TestAssembledDocumentQuotesThePerson(t *testing.T) {
 		t.Errorf("the successor is told what its predecessor was asked for:\n%s", first)
 	}
 }
+
+// An interrupt while the document is written does not lose what the session had been told last and had not answered.
+func TestInterruptedHandoffKeepsWhatWasNotAnswered(t *testing.T) {
+	w := newWorld(t)
+	w.opts = func(o *RuntimeOptions) {
+		o.Windows = &shelf{window: 100_000}
+		o.OnInterrupt = func(context.Context) (string, bool) { return "", true }
+	}
+	w.weigh = func(ask) int { return 60_000 }
+	asked := 0
+	w.play["work"] = func(a ask) (string, error) {
+		switch {
+		case asksHandoff(a):
+			if asked++; asked == 1 && !w.rt.Interrupt() {
+				t.Error("nothing to interrupt")
+			}
+			return handoffText("a fact"), nil
+		case strings.Contains(a.Text(), "take over"):
+			return "DONE", nil
+		}
+		return "work", nil
+	}
+	w.must(rounds("DONE"))
+	over := seen[HandedOver](w)
+	if len(over) != 1 || asked != 2 {
+		t.Fatalf("asked %d times, handoffs %+v", asked, over)
+	}
+	in(t, "first prompt of the successor", w.texts(over[0].To)[0], "round 2 please", "side effect")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"flower/agent"
 	"flower/transcript"
@@ -91,4 +92,12 @@ func (rt *Runtime) readsInbox() bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	return rt.inboxed
+}
+
+// together is what was said before and what was said then, which may begin with the same words.
+func together(before, then string) string {
+	if before == "" || strings.HasPrefix(then, before) {
+		return then
+	}
+	return before + "\n\n" + then
 }

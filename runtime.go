@@ -330,13 +330,21 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 	if a.Inbox {
 		req.Inbox = inbox{rt.opts.Store, ProjectKey(rt.workspace), rt.opts.Lang}
 	}
+	owed := "" // what was said since the last answer
 	for {
 		if err := rt.report(a.Label); err != nil {
 			return err
 		}
 		answered, reply, err := rt.once(ctx, a, req, row, &g)
+		if owed = together(owed, req.Prompt); answered {
+			owed = ""
+		}
 		if cause, leave := rt.leaves(err); leave && reply == nil {
+			if !answered {
+				req.Prompt = owed
+			}
 			if req, g, reply, err = rt.goOnElsewhere(ctx, a, req, row, g, cause, answered, err); err == nil && reply == nil {
+				owed = "" // the successor's prompt has it
 				continue
 			}
 		}
