@@ -47,7 +47,9 @@ func servers(t *testing.T) *mcp.Set {
 			}}, nil
 		})
 	s.AddTool(&sdk.Tool{Name: "fail", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return nil, errors.New("out of order") })
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return nil, errors.New("out of order")
+		})
 	server := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(server.Close)
 	set := mcp.Open(context.Background(), []mcp.Server{{Name: "srv", URL: server.URL}, {Name: "down", Command: "/no/such/program"}}, mcp.Options{})
