@@ -50,6 +50,7 @@ var variants = func() map[string][]map[string]any {
 		"assembled.decided":    every("Decided", texts, "Questions", texts),
 		"assembled.deadends":   every("DeadEnds", texts),
 		"assembled.scene":      every("Tasks", failed, "Files", failed, "Session", some),
+		"language":             every("Language", []any{"German"}),
 		"unreachable.question": every("Reason", texts, "Failed", failed),
 	}
 }()
@@ -86,7 +87,9 @@ func messages(lang Lang) []string {
 }
 
 func TestLanguagesSayTheSame(t *testing.T) {
-	equal(t, "messages", messages(Chinese), messages(English))
+	for lang := range prompts {
+		equal(t, "messages of "+string(lang), messages(lang), messages(English))
+	}
 	if n := len(messages(English)); n < 35 {
 		t.Errorf("only %d messages", n)
 	}
@@ -98,7 +101,7 @@ func TestLanguagesSayTheSame(t *testing.T) {
 }
 
 func TestEveryMessageRenders(t *testing.T) {
-	for _, lang := range []Lang{English, Chinese} {
+	for lang := range prompts {
 		for _, name := range messages(lang) {
 			data := variants[name]
 			if data == nil {
@@ -124,6 +127,32 @@ func TestEveryMessageRenders(t *testing.T) {
 	}
 	if say("fr", "answer.skipped", nil) != say(English, "answer.skipped", nil) {
 		t.Error("a language without prompts does not get the English ones")
+	}
+}
+
+// Who speaks another language gets roles in English that are told so, and that are the same roles.
+func TestSpokenLanguages(t *testing.T) {
+	roles := func(lang Lang) []agent.Spec {
+		return []agent.Spec{Clarifier(lang), GoalSetter(lang, false), Coordinator(lang), Worker(lang), Judge(lang, true), Oracle(lang)}
+	}
+	for lang, name := range spoken {
+		for _, id := range []string{"accept", "change", "wrong", "ask"} {
+			if said := say(lang, "unreachable."+id, nil); said == say(English, "unreachable."+id, nil) {
+				t.Errorf("%s: the person is asked in English: %s", lang, said)
+			}
+		}
+		for i, s := range roles(lang) {
+			english := roles(English)[i]
+			if !strings.HasPrefix(s.Instructions, english.Instructions+"\n\n") || !strings.Contains(s.Instructions, "in "+name+" ") {
+				t.Errorf("%s %s: %s", lang, s.Name, s.Instructions)
+			}
+			if s.Fingerprint() != english.Fingerprint() {
+				t.Errorf("%s %s is another role", lang, s.Name)
+			}
+		}
+	}
+	if got := Judge("tlh", false).Instructions; got != Judge(English, false).Instructions {
+		t.Errorf("a language that nobody knows: %s", got)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"flower/internal/disk"
 	"flower/internal/mcp"
 	"flower/internal/proc"
-	"flower/internal/text"
 	"flower/internal/workbench"
 	"flower/messages"
 	"flower/sqlite"
@@ -223,10 +222,5 @@ func (r *rig) close() error {
 	return nil
 }
 
-// promptLang is the language spoken with models: the interface's, where there are prompts in it.
-func (a *app) promptLang() flower.Lang {
-	if a.Lang() == text.Lang(flower.Chinese) {
-		return flower.Chinese
-	}
-	return flower.English
-}
+// promptLang is the language spoken with models: the interface's.
+func (a *app) promptLang() flower.Lang { return flower.Lang(a.Lang()) }

@@ -27,6 +27,10 @@ func TestChoose(t *testing.T) {
 		{name: "LC_ALL before LANG", env: map[string]string{"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}, want: English},
 		{name: "LC_MESSAGES before LANG", env: map[string]string{"LC_MESSAGES": "zh_CN", "LANG": "de_DE"}, want: "zh"},
 		{name: "LANG", env: map[string]string{"LANG": "zh_CN.UTF-8"}, want: "zh"},
+		{name: "the other languages", asked: "ja", want: "ja"},
+		{name: "German by the locale", env: map[string]string{"LANG": "de_AT.UTF-8@euro"}, want: "de"},
+		{name: "French by LC_MESSAGES", env: map[string]string{"LC_MESSAGES": "fr_CA", "LANG": "en_US"}, want: "fr"},
+		{name: "Spanish by FLOWER_LANG", env: map[string]string{"FLOWER_LANG": "es-MX", "LANG": "ja_JP.eucJP"}, want: "es"},
 		{name: "a locale without a catalogue", env: map[string]string{"LANG": "tlh_KL.UTF-8"}, want: English},
 		{name: "POSIX", env: map[string]string{"LANG": "POSIX"}, want: English},
 	}
@@ -64,7 +68,13 @@ func messages(t *testing.T, lang Lang) map[string]map[string]string {
 	return all
 }
 
-var place = regexp.MustCompile(`{{\.(\w+)}}`)
+// place is what a message fills in, also where that only decides whether something is said.
+var place = regexp.MustCompile(`{{(?:if )?\.(\w+)}}`)
+
+// plurals are the forms of words beside numbers that each language has (cardinals of the Unicode CLDR).
+var plurals = map[Lang][]string{
+	"de": {"one", "other"}, "en": {"one", "other"}, "es": {"many", "one", "other"}, "fr": {"many", "one", "other"}, "ja": {"other"}, "zh": {"other"},
+}
 
 // places are the names a message fills in.
 func places(forms map[string]string) []string {
@@ -82,6 +92,9 @@ func TestCataloguesAreComplete(t *testing.T) {
 	if len(english) < 50 {
 		t.Fatalf("only %d messages", len(english))
 	}
+	if want := []Lang{"de", "en", "es", "fr", "ja", "zh"}; !slices.Equal(Languages(), want) {
+		t.Errorf("there are %v, want %v", Languages(), want)
+	}
 	for _, lang := range Languages() {
 		other := messages(t, lang)
 		for id, forms := range english {
@@ -97,6 +110,12 @@ func TestCataloguesAreComplete(t *testing.T) {
 				if Sanitise(form) != form {
 					t.Errorf("%s: %s holds control characters", lang, id)
 				}
+			}
+			// Where English has forms, so has every language, each its own; and no other message has any.
+			if needs := plurals[lang]; len(forms) > 1 && !slices.Equal(slices.Sorted(maps.Keys(got)), needs) {
+				t.Errorf("%s: %s has the forms %v, the language has %v", lang, id, slices.Sorted(maps.Keys(got)), needs)
+			} else if len(forms) == 1 && len(got) != 1 {
+				t.Errorf("%s: %s has forms, English has none", lang, id)
 			}
 			// "one" may leave the number out, so places are compared over all forms of a message; N may be left out.
 			want, have := places(forms), places(got)
@@ -127,7 +146,7 @@ func TestEveryMessageIsSaid(t *testing.T) {
 			for _, name := range places(forms) {
 				data[name] = "VALUE"
 			}
-			for n := range 3 {
+			for _, n := range []int{0, 1, 2, 1_000_000} {
 				if len(forms) > 1 || slices.Contains(places(forms), "N") {
 					data["N"] = n
 				}
@@ -146,6 +165,18 @@ func TestSay(t *testing.T) {
 	}
 	if got, want := NewPrinter(English).Say("wake.goal", Data{"N": 1}), "goal of 1 check"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	for lang, want := range map[Lang][3]string{
+		"de": {"Ziel mit 0 Prüfpunkten", "Ziel mit 1 Prüfpunkt", "Ziel mit 2 Prüfpunkten"},
+		"es": {"objetivo de 0 comprobaciones", "objetivo de 1 comprobación", "objetivo de 2 comprobaciones"},
+		"fr": {"objectif à 0 contrôle", "objectif à 1 contrôle", "objectif à 2 contrôles"}, // zero is singular
+		"ja": {"目標 0 項目", "目標 1 項目", "目標 2 項目"},
+	} {
+		for n, want := range want {
+			if got := NewPrinter(lang).Say("wake.goal", Data{"N": n}); got != want {
+				t.Errorf("%s: got %q, want %q", lang, got, want)
+			}
+		}
 	}
 	if got, want := NewPrinter("tlh").Say("step.work"), "work"; got != want {
 		t.Errorf("a language without a catalogue: got %q, want %q", got, want)
