@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"flower/agent"
+	"flower/internal/proc"
 	"flower/internal/workbench"
 )
 
@@ -40,7 +41,8 @@ func TestIsolated(t *testing.T) {
 	var bench *workbench.Bench
 	f := newFixture(t, func(o *Options) {
 		bench = workbench.OpenAt(o.Workspace, workbench.OutsideDir(o.Workspace))
-		o.Bench = bench
+		o.Bench, o.Commands = bench, &proc.Supervisor{}
+		t.Cleanup(o.Commands.Close)
 	})
 	if err := bench.Create(); err != nil {
 		t.Fatal(err)
