@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ type Options struct {
 
 	Out     io.Writer // required
 	Chinese bool
+	// Lang is the language of the interface; "" is that of the demo's own words.
+	Lang    string
 	Pace    time.Duration // 0 is DefaultPace, below 0 is no pause
 	Width   int           // of a line of Out, in cells; 0 is 80
 	Environ []string      // PATH, TERM, COLUMNS and the like are taken from it
@@ -184,7 +187,7 @@ func (d *demo) process(ctx context.Context, ask string) *exec.Cmd {
 }
 
 func (d *demo) args(ask string) []string {
-	args := []string{"go", "-w", d.dir, "-r", filepath.Join(d.dir, "runs"), "--judge-can-run", "--lang", d.words.lang}
+	args := []string{"go", "-w", d.dir, "-r", filepath.Join(d.dir, "runs"), "--judge-can-run", "--lang", cmp.Or(d.opts.Lang, d.words.lang)}
 	if ask != "" {
 		args = append(args, "--", ask)
 	}
