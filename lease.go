@@ -247,6 +247,7 @@ func (rt *Runtime) Claim() error {
 		return nil
 	}
 	o, made := rt.owner(""), !disk.Exists(rt.opts.RunDir)
+	dead, last, died := deadOwner(rt.opts.RunDir)
 	lease, err := takeLease(filepath.Join(rt.opts.RunDir, runLeaseFile), "", o)
 	var busy *InUse
 	switch {
@@ -255,6 +256,9 @@ func (rt *Runtime) Claim() error {
 	case err != nil:
 		rt.unguarded(err)
 		return nil
+	}
+	if died {
+		rt.bookDead(dead, last)
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
