@@ -10,7 +10,7 @@ import (
 
 func TestSideQuestions(t *testing.T) {
 	w := newWorld(t)
-	w.play["# Role: oracle"] = func(a ask) (string, error) { return "It counts.", nil }
+	w.play["# Role: oracle"] = func(ask) (string, error) { return "It counts.", nil }
 	main := w.start()
 	beside := newWorld(t)
 	beside.dir, beside.runs, beside.play = w.dir, filepath.Join(w.runs, "aside"), w.play

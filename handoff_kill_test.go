@@ -111,7 +111,7 @@ func newHandoffWorld(t *testing.T) *world {
 }
 
 func handoffWorkflow() *Workflow {
-	wf := rounds("DONE")
+	wf := rounds()
 	wf.Steps[0].Inbox = true
 	return wf
 }

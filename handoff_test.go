@@ -40,12 +40,12 @@ func handoffText(fact string) string {
 	return "Here it is.\n\n## Doing now\nCounting words.\n\n## Decided\n" + fact + "\n\n## Dead ends\nawk\n\n## Next step\nWrite the test.\n\n## Scene\nmain.go\n"
 }
 
-// rounds is a workflow of one step that is sent back until its result has a word in it.
-func rounds(word string) *Workflow {
+// rounds is a workflow of one step that is sent back until its result says DONE.
+func rounds() *Workflow {
 	s := step("work")
 	s.Standing = func(*State) string { return "STANDING WORDS" }
 	s.Gate = func(_ context.Context, _ *State, r StepResult) (Decision, error) {
-		if strings.Contains(r.Text, word) {
+		if strings.Contains(r.Text, "DONE") {
 			return Accept(), nil
 		}
 		return Reject("not yet"), nil
@@ -78,7 +78,7 @@ func TestFullSessionHandsOver(t *testing.T) {
 		}
 		return "some work", nil
 	}
-	o := w.must(rounds("DONE"))
+	o := w.must(rounds())
 
 	if handed != 1 {
 		t.Fatalf("asked %d times for a document", handed)
@@ -105,7 +105,7 @@ func TestFullSessionHandsOver(t *testing.T) {
 	in(t, "document", w.note(workbench.HandoffNote("work")), "The person likes blue.")
 	// The next process goes on with the successor.
 	w.play["work"] = func(ask) (string, error) { return "DONE", nil }
-	again := w.must(rounds("DONE"))
+	again := w.must(rounds())
 	if again.Sessions["work"] != over[0].To {
 		t.Errorf("the next run goes on in %s", again.Sessions["work"])
 	}
@@ -114,7 +114,7 @@ func TestFullSessionHandsOver(t *testing.T) {
 func TestOlderHandoffsAreArchived(t *testing.T) {
 	w := newWorld(t)
 	w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 100_000} }
-	w.weigh = func(a ask) int { return 60_000 }
+	w.weigh = func(ask) int { return 60_000 }
 	n := 0
 	w.play["work"] = func(a ask) (string, error) {
 		if asksHandoff(a) {
@@ -126,7 +126,7 @@ func TestOlderHandoffsAreArchived(t *testing.T) {
 		}
 		return "work", nil
 	}
-	w.must(rounds("DONE"))
+	w.must(rounds())
 	in(t, "document", w.note(workbench.HandoffNote("work")), "fact 3")
 	old, err := filepath.Glob(filepath.Join(w.dir, ".flower/notes/archive/交接/work-*.md"))
 	if err != nil || len(old) != 2 {
@@ -153,7 +153,7 @@ func TestDegradedHandoffs(t *testing.T) {
 			w := newWorld(t)
 			w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 100_000} }
 			long := strings.Repeat("字", 50_000)
-			w.weigh = func(a ask) int { return 60_000 }
+			w.weigh = func(ask) int { return 60_000 }
 			asked := 0
 			w.play["work"] = func(a ask) (string, error) {
 				if asksHandoff(a) {
@@ -162,7 +162,7 @@ func TestDegradedHandoffs(t *testing.T) {
 				}
 				return long, nil
 			}
-			_, err := w.run(rounds("DONE"))
+			_, err := w.run(rounds())
 			var stop *HandoffError
 			if !errors.As(err, &stop) || !stop.Degraded || stop.Generations != 2 {
 				t.Fatalf("ended with %v", err)
@@ -187,14 +187,14 @@ func TestDegradedHandoffs(t *testing.T) {
 func TestTooManyHandoffs(t *testing.T) {
 	w := newWorld(t)
 	w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 100_000} }
-	w.weigh = func(a ask) int { return 60_000 }
+	w.weigh = func(ask) int { return 60_000 }
 	w.play["work"] = func(a ask) (string, error) {
 		if asksHandoff(a) {
 			return handoffText("x"), nil
 		}
 		return "work", nil
 	}
-	_, err := w.run(rounds("DONE"))
+	_, err := w.run(rounds())
 	var stop *HandoffError
 	if !errors.As(err, &stop) || stop.Degraded || stop.Generations != 8 || len(seen[HandedOver](w)) != 8 {
 		t.Fatalf("ended with %v after %d handoffs", err, len(seen[HandedOver](w)))
@@ -233,7 +233,7 @@ func TestOverflowHandsOverAndTeachesTheWindow(t *testing.T) {
 		}
 		return "work", nil
 	}
-	o := w.must(rounds("DONE"))
+	o := w.must(rounds())
 	if !slices.Equal(windows.noted, []int{41_000}) {
 		t.Errorf("noted %v", windows.noted)
 	}
@@ -292,7 +292,7 @@ func TestHandoffSurvivesTheProcess(t *testing.T) {
 		}
 		return "work", nil
 	}
-	o, err := w.run(rounds("DONE"))
+	o, err := w.run(rounds())
 	var failure *agent.ModelError
 	if !errors.As(err, &failure) || failure.Status != 401 {
 		t.Fatalf("ended with %v", err)
@@ -302,7 +302,7 @@ func TestHandoffSurvivesTheProcess(t *testing.T) {
 		t.Fatalf("lineage names %s, the session is %s", got, old)
 	}
 	dies = false
-	o = w.must(rounds("DONE"))
+	o = w.must(rounds())
 	if last := o.Results[len(o.Results)-1]; !slices.Equal(last.Retired, []string{old}) || w.lineage().steps["work"] != last.SessionID {
 		t.Errorf("row %+v", last)
 	}
@@ -317,8 +317,8 @@ func TestRedefinedStepBeginsAnew(t *testing.T) {
 		return "DONE", nil
 	}
 	w.play["other"] = func(ask) (string, error) { return "DONE", nil }
-	old := w.must(rounds("DONE")).Sessions["work"]
-	changed := rounds("DONE")
+	old := w.must(rounds()).Sessions["work"]
+	changed := rounds()
 	changed.Steps[0].Agent.Instructions = "other"
 	o := w.must(changed)
 	begun := seen[HandingOver](w)
@@ -386,7 +386,7 @@ func TestAssembledDocumentCannotBeMistaken(t *testing.T) {
 func TestAssembledDocumentQuotesThePerson(t *testing.T) {
 	w := newWorld(t)
 	w.opts = func(o *RuntimeOptions) { o.Windows = &shelf{window: 1_000_000} }
-	wf := rounds("DONE")
+	wf := rounds()
 	wf.Steps[0].Inbox = true
 	w.play["work"] = func(a ask) (string, error) {
 		switch {
@@ -431,7 +431,7 @@ func TestInterruptedHandoffKeepsWhatWasNotAnswered(t *testing.T) {
 		}
 		return "work", nil
 	}
-	w.must(rounds("DONE"))
+	w.must(rounds())
 	over := seen[HandedOver](w)
 	if len(over) != 1 || asked != 2 {
 		t.Fatalf("asked %d times, handoffs %+v", asked, over)

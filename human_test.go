@@ -371,7 +371,7 @@ func TestSay(t *testing.T) {
 // TestReceipts: what the person is told of a remark is true, whatever could not be done with it.
 func TestReceipts(t *testing.T) {
 	briefPath := func(w *world) string { return workbench.Open(w.dir).NotePath(workbench.Brief) }
-	frozen := func(t *testing.T, w *world) { w.writeNote(workbench.Brief, brief.Markdown()) }
+	frozen := func(_ *testing.T, w *world) { w.writeNote(workbench.Brief, brief.Markdown()) }
 	for _, test := range []struct {
 		name     string
 		at       func(*testing.T, *world)

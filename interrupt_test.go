@@ -55,7 +55,7 @@ func TestRemarkAtAnInterrupt(t *testing.T) {
 				t.Errorf("%d remarks wait, %v", len(notes), err)
 			}
 			w.mustJob("") // what was left is heard now, what was heard is not said again
-			if n := w.heard("in green"); n != 1 {
+			if n := w.heard(); n != 1 {
 				t.Errorf("said %d times to the coordinator", n)
 			}
 			if n := strings.Count(w.note(workbench.Brief), "in green"); n != 1 {
@@ -65,12 +65,12 @@ func TestRemarkAtAnInterrupt(t *testing.T) {
 	}
 }
 
-// heard counts how often the person says something in the work step's session.
-func (w *world) heard(words string) int {
+// heard counts how often the person says "in green" in the work step's session.
+func (w *world) heard() int {
 	w.t.Helper()
 	n := 0
 	for _, text := range w.texts(WakeState(w.dir, w.runs).Steps[StepWork]) {
-		if strings.HasPrefix(text, "The person says") && strings.Contains(text, words) {
+		if strings.HasPrefix(text, "The person says") && strings.Contains(text, "in green") {
 			n++
 		}
 	}
@@ -100,7 +100,7 @@ func TestRemarkAtAnInterruptOutlivesTheProcess(t *testing.T) {
 			for range 2 {
 				w.mustJob("")
 			}
-			if n := w.heard("in green"); n != 1 {
+			if n := w.heard(); n != 1 {
 				t.Errorf("said %d times to the coordinator", n)
 			}
 			if n := strings.Count(w.note(workbench.Brief), "in green"); n != 1 {
@@ -143,13 +143,13 @@ func TestRemarkAfterTheLastTurn(t *testing.T) {
 				return play(a)
 			}
 			w.mustJob("a clock")
-			if want := len(verdicts) - 1; w.heard("in green") != want {
-				t.Errorf("heard %d times in the run, want %d", w.heard("in green"), want)
+			if want := len(verdicts) - 1; w.heard() != want {
+				t.Errorf("heard %d times in the run, want %d", w.heard(), want)
 			}
 			w.play[judge] = inOrder(achieved)
 			w.mustJob("")
 			w.mustJob("")
-			if n := w.heard("in green"); n != 1 {
+			if n := w.heard(); n != 1 {
 				t.Errorf("heard %d times in the end", n)
 			}
 		})

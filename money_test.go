@@ -18,7 +18,7 @@ type costly struct {
 	interruptAt     int
 }
 
-func (c *costly) Generate(ctx context.Context, req *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
+func (c *costly) Generate(ctx context.Context, _ *agent.ModelRequest, sink func(agent.Delta)) (*agent.Response, error) {
 	c.asked++
 	u := transcript.Usage{Input: 1000 * c.asked, Output: 1}
 	sink(agent.Begun{Model: "m", Usage: u})

@@ -79,7 +79,7 @@ func see(sum hash.Hash, name string, d fs.DirEntry) {
 	if err != nil {
 		return // gone since
 	}
-	fmt.Fprintf(sum, "%q %d %v %d\n", name, info.Size(), info.Mode(), info.ModTime().UnixNano())
+	_, _ = fmt.Fprintf(sum, "%q %d %v %d\n", name, info.Size(), info.Mode(), info.ModTime().UnixNano())
 }
 
 // seeCommits counts what a commit changes: the branches, not the index, which looking alone rewrites.

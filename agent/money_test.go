@@ -465,7 +465,7 @@ func TestCacheMissedOnResume(t *testing.T) {
 				t.Errorf("a new session: %v", said)
 			}
 			now = now.Add(12 * time.Minute)
-			m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
+			m.reply = func(*agent.ModelRequest) (*agent.Response, error) {
 				return spending(tt.now, agent.StopEndTurn, transcript.Text("done again")), nil
 			}
 			said := missed("go on")

@@ -244,7 +244,7 @@ func TestBoundary(t *testing.T) {
 				t.Errorf("%d requests, %v", len(m.sent), err)
 			}
 			entries := stored(t, store, key)
-			if last := mustJSON(entries[len(entries)-1].Message); !strings.Contains(string(last), test.results) || len(entries) < 2 {
+			if last := mustJSON(entries[len(entries)-1].Message); !strings.Contains(last, test.results) || len(entries) < 2 {
 				t.Errorf("stored last: %s", last)
 			}
 			if want := map[string]int{"tool": 1}[test.name]; ran != want {

@@ -67,7 +67,7 @@ func outcomeKey(call transcript.Block, result ToolResult) [sha256.Size]byte {
 		essence, _ = json.Marshal(result.Content) // blocks that were stored encode
 	}
 	for _, part := range [][]byte{[]byte(call.Name), input.Bytes(), essence} {
-		fmt.Fprintf(sum, "%d:", len(part))
+		_, _ = fmt.Fprintf(sum, "%d:", len(part)) // a hash takes everything
 		sum.Write(part)
 	}
 	return [sha256.Size]byte(sum.Sum(nil))

@@ -26,5 +26,5 @@ func FuzzCommandOfACheck(f *testing.F) {
 	for _, s := range []string{"`a`", "``a`b``", "`", "`a``"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) { _ = (Check{Text: s}).Command() })
+	f.Fuzz(func(_ *testing.T, s string) { _ = (Check{Text: s}).Command() })
 }

@@ -84,7 +84,7 @@ func (w *watchdog) look() {
 	}
 	now := time.Now()
 	ahead := w.now().Round(0).Sub(w.wall) - now.Sub(w.began)
-	if ahead > watchJump && w.cause == errStalled && now.Add(watchGrace).Before(w.deadline) {
+	if ahead > watchJump && errors.Is(w.cause, errStalled) && now.Add(watchGrace).Before(w.deadline) {
 		w.deadline, w.cause = now.Add(watchGrace), errAsleep
 	}
 	if left := w.deadline.Sub(now); left > 0 {

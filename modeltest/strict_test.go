@@ -280,10 +280,10 @@ func TestRefusedHeaders(t *testing.T) {
 	c.ask(good().String())
 }
 
-// image is an image block of a size in pixels.
-func image(t *testing.T, width, height int) string {
+// image is an image block of a width in pixels, one pixel high.
+func image(t *testing.T, width int) string {
 	var buf bytes.Buffer
-	if err := png.Encode(&buf, pixels.NewGray(pixels.Rect(0, 0, width, height))); err != nil {
+	if err := png.Encode(&buf, pixels.NewGray(pixels.Rect(0, 0, width, 1))); err != nil {
 		t.Fatal(err)
 	}
 	return string(encode(transcript.Image("image/png", base64.StdEncoding.EncodeToString(buf.Bytes()))))
@@ -294,7 +294,7 @@ func TestImageSize(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(make([]byte, maxImage/4*3+3))
 	for text, raw := range map[string]string{
 		"image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes":                 string(encode(transcript.Image("image/png", data))),
-		"At least one of the image dimensions exceed max allowed size: 8000 pixels": image(t, 8001, 1),
+		"At least one of the image dimensions exceed max allowed size: 8000 pixels": image(t, 8001),
 	} {
 		b, err := parseBlock("messages.0.content.0", json.RawMessage(raw))
 		if err != nil {
@@ -308,9 +308,9 @@ func TestImageSize(t *testing.T) {
 
 func TestManyImages(t *testing.T) {
 	_, c := start(t, tolerant(Options{}))
-	few, wide := strings.Repeat(image(t, 1, 1)+",", 19), image(t, 2001, 1)
+	few, wide := strings.Repeat(image(t, 1)+",", 19), image(t, 2001)
 	c.ask(good().set("messages", content(few+wide)).String())
-	c.refused(good().set("messages", content(few+wide+","+image(t, 1, 1))).String(), "messages.0.content.19.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels")
+	c.refused(good().set("messages", content(few+wide+","+image(t, 1))).String(), "messages.0.content.19.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels")
 	c.ask(good().set("messages", content(strings.Repeat(few, 5)+few[:len(few)/19*5-1])).String())
 	c.refused(good().set("messages", content(strings.Repeat(few, 5)+few[:len(few)/19*6-1])).String(), "Too much media: 0 document pages + 101 images > 100")
 }

@@ -23,7 +23,7 @@ func BenchmarkHistory(b *testing.B) {
 	session := storetest.LongSession(20_000)
 	size := sizeOf(b, session)
 	noErr(b, s.Append(context.Background(), shared, session...))
-	session = nil
+	runtime.KeepAlive(session) // not longer than this
 	benchmarkHistory(b, s, shared, size)
 }
 
@@ -34,7 +34,7 @@ func BenchmarkHistoryBesideOthers(b *testing.B) {
 	size := sizeOf(b, session)
 	noErr(b, s.Append(context.Background(), shared, session...))
 	fillOthers(b, s, "other", 500<<20)
-	session = nil
+	runtime.KeepAlive(session) // not longer than this
 	noErr(b, s.Close())
 	s = openAt(b, path, "/w")
 	b.Cleanup(func() { noErr(b, s.Close()) })

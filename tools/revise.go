@@ -17,9 +17,9 @@ import (
 	"flower/internal/disk"
 )
 
-// revise changes a file that exists and that the session knows as it is now, while nobody else changes it. make returns
+// revise changes a file that exists and that the session knows as it is now, while nobody else changes it. change returns
 // the new content and what to say of it, or why there is none.
-func (b *Box) revise(ctx context.Context, s *session, path string, make func(data []byte) (out []byte, said, why string)) agent.ToolResult {
+func (b *Box) revise(ctx context.Context, s *session, path string, change func(data []byte) (out []byte, said, why string)) agent.ToolResult {
 	real, err := b.changeable(path)
 	if err != nil {
 		return b.refuse(path, err)
@@ -35,7 +35,7 @@ func (b *Box) revise(ctx context.Context, s *session, path string, make func(dat
 	if why := s.stale(real, data); why != "" {
 		return unchanged(path, why)
 	}
-	out, said, why := make(data)
+	out, said, why := change(data)
 	if why != "" {
 		return unchanged(path, why)
 	}

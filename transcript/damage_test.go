@@ -33,7 +33,7 @@ func hit(t *rapid.T, lines []json.RawMessage, damaged map[string]bool) []json.Ra
 		lines = slices.Insert(lines, rapid.IntRange(at, len(lines)).Draw(t, "again"), lines[at])
 	case "bytes":
 		damaged[e.UUID] = true
-		lines[at] = bytes.Replace(lines[at], []byte("-"), []byte("\xff\xc0-"), -1)
+		lines[at] = bytes.ReplaceAll(lines[at], []byte("-"), []byte("\xff\xc0-"))
 	case "half":
 		damaged[e.UUID] = true
 		lines[at] = bytes.Replace(lines[at], []byte(`"text":"`), []byte(`"text":"\ud83d`), 1)

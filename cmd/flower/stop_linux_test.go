@@ -126,7 +126,7 @@ func (s *stage) commandRuns() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer up.Close()
+	defer func() { _ = up.Close() }()
 	if err := up.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		s.t.Fatal(err)
 	}

@@ -183,7 +183,7 @@ func testHuman(t *testing.T, s *eventStream) *flower.Human {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
+	t.Cleanup(func() { _ = store.Close() })
 	human, err := flower.NewHuman(flower.HumanOptions{Workspace: dir, Store: store, Observe: s.Event})
 	if err != nil {
 		t.Fatal(err)

@@ -43,9 +43,8 @@ func in(v any) json.RawMessage {
 	return data
 }
 
-func says(path, said string, turn int, calls ...transcript.Block) flower.Event {
+func says(path, said string, turn int) flower.Event {
 	m := transcript.Message{Role: transcript.RoleAssistant, Content: []transcript.Block{transcript.Text(said)}}
-	m.Content = append(m.Content, calls...)
 	m.Usage = transcript.Usage{Input: 200, CacheRead: 80_000, Output: 300}
 	return event(agent.Answered{Path: path, Message: m, Turn: turn, CostUSD: 0.0123, Total: 0.5})
 }

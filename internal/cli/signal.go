@@ -54,7 +54,7 @@ func (a *app) supervise(work func(context.Context, *watch) error) error {
 		failed = work(ctx, w)
 	}()
 	for {
-		code := 0
+		var code int
 		select {
 		case <-done:
 			return failed

@@ -10,7 +10,7 @@ import (
 
 // Marks are set off by colour, and nothing else changes.
 func TestStyles(t *testing.T) {
-	print := func(styles bool) string {
+	show := func(styles bool) string {
 		var out strings.Builder
 		p := newPrinter(text.NewPrinter(text.English), printOptions{
 			screen: newScreen(&out, styles), width: func() int { return 60 }, now: clock(), styles: styles,
@@ -20,7 +20,7 @@ func TestStyles(t *testing.T) {
 		}
 		return out.String()
 	}
-	plain, styled := print(false), print(true)
+	plain, styled := show(false), show(true)
 	if text.Plain(styled) != plain {
 		t.Errorf("the text differs:\n%s", styled)
 	}

@@ -119,10 +119,10 @@ func keep() int {
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
-		fmt.Fprintf(status, "errno %d\n", int(errno))
+		_, _ = fmt.Fprintf(status, "errno %d\n", int(errno))
 		return 1
 	}
-	fmt.Fprintf(status, "pid %d\n", main)
+	_, _ = fmt.Fprintf(status, "pid %d\n", main)
 	empty := make(chan struct{})
 	go func() {
 		defer close(empty)

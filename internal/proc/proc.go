@@ -393,8 +393,6 @@ func (c *child) emptied(limit time.Duration, hurry <-chan struct{}, again func()
 			return false
 		case <-hurry:
 			return false
-		case <-hurry:
-			return false
 		}
 	}
 }

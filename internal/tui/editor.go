@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,11 +92,7 @@ func (e *editor) paste(s, label string) {
 
 // replace puts pieces in the place of those from one to another.
 func (e *editor) replace(from, to int, fresh []piece) {
-	tail := e.pieces[to:]
-	pieces := make([]piece, 0, from+len(fresh)+len(tail)+16)
-	pieces = append(pieces, e.pieces[:from]...)
-	pieces = append(pieces, fresh...)
-	e.pieces = append(pieces, tail...)
+	e.pieces = slices.Concat(e.pieces[:from], fresh, e.pieces[to:])
 }
 
 // set replaces everything.
@@ -127,8 +124,8 @@ func (e *editor) continued() bool {
 	return true
 }
 
-// key does what a key says; false if it is none of editing.
-func (e *editor) key(name string) bool {
+// key does what a key of editing says; others do nothing.
+func (e *editor) key(name string) {
 	switch name {
 	case "left", "ctrl+b":
 		e.at = max(0, e.at-1)
@@ -149,13 +146,12 @@ func (e *editor) key(name string) bool {
 	case "alt+enter", "shift+enter", "ctrl+enter":
 		e.insert("\n")
 	default:
-		return e.remove(name)
+		e.remove(name)
 	}
-	return true
 }
 
 // remove does what a key says that takes something away, or puts it back.
-func (e *editor) remove(name string) bool {
+func (e *editor) remove(name string) {
 	switch name {
 	case "backspace", "ctrl+h", "shift+backspace":
 		if e.at > 0 {
@@ -177,10 +173,7 @@ func (e *editor) remove(name string) bool {
 	case "ctrl+y":
 		e.replace(e.at, e.at, e.killed)
 		e.at += len(e.killed)
-	default:
-		return false
 	}
-	return true
 }
 
 // kill takes out pieces and keeps them for ctrl+y.

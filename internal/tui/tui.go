@@ -163,7 +163,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	t.rest = all[end:]
 	for part := all[:end]; part != ""; {
 		var head string
-		head, part = chunk(part, maxWrite)
+		head, part = chunk(part)
 		select {
 		case t.output <- head:
 		case <-t.done: // the loop has ended, the terminal is as it was
@@ -175,12 +175,12 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// chunk cuts whole lines of at most n bytes from a text of whole lines, but one line at least.
-func chunk(s string, n int) (head, rest string) {
-	if len(s) <= n {
+// chunk cuts whole lines of at most maxWrite bytes from a text of whole lines, but one line at least.
+func chunk(s string) (head, rest string) {
+	if len(s) <= maxWrite {
 		return s, ""
 	}
-	end := strings.LastIndexByte(s[:n], '\n') + 1
+	end := strings.LastIndexByte(s[:maxWrite], '\n') + 1
 	if end == 0 {
 		end = strings.IndexByte(s, '\n') + 1
 	}

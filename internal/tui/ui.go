@@ -284,7 +284,7 @@ func (u *ui) draw() {
 	for u.due || u.waiting.Len() > 0 {
 		u.look()
 		u.clock()
-		lines, rest := chunk(u.waiting.String(), maxWrite)
+		lines, rest := chunk(u.waiting.String())
 		if rest == "" {
 			u.waiting.Reset()
 		} else {

@@ -203,8 +203,8 @@ func TestFramesAreWhole(t *testing.T) {
 		d.types("半个")
 		line := strings.Repeat("汉字", 15) + "\n"
 		for range 8 {
-			head, rest := chunk(strings.Repeat(line, 1000), maxWrite)
-			for ; head != ""; head, rest = chunk(rest, maxWrite) {
+			head, rest := chunk(strings.Repeat(line, 1000))
+			for ; head != ""; head, rest = chunk(rest) {
 				d.out <- head
 			}
 		}

@@ -211,14 +211,14 @@ func (s *Set) Leave(ctx context.Context, id string) (Tree, error) {
 	}
 	seen := s.survey(ctx, rec)
 	if seen.untouched(rec) {
-		if _, err := s.git.run(ctx, s.opts.Workspace, "worktree", "remove", "--", rec.Path); err == nil {
+		_, err := s.git.run(ctx, s.opts.Workspace, "worktree", "remove", "--", rec.Path)
+		if err == nil {
 			s.dropBranch(ctx, rec)
 			seen.tree.Removed = true
 			seen.tree.Problem = s.forget(rec)
 			return seen.tree, nil
-		} else {
-			seen.tree.Problem = err
 		}
+		seen.tree.Problem = err
 	}
 	rec.Done = true
 	seen.tree.Done = true
