@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -155,7 +156,8 @@ func (s *stage) interrupt() { s.enter("\x03") }
 // signal sends a signal to the program.
 func (s *stage) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
+	// A second one may come too late: the first has ended the program.
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		s.t.Fatal(err)
 	}
 }
