@@ -70,10 +70,10 @@ func TestSetupChecks(t *testing.T) {
 		code                  int
 	}{
 		{name: "good", key: modeltest.DefaultKey, says: "it works", code: 0},
-		{name: "rejected", key: "a-wrong-key", says: "rejects the key", code: 4},
-		{name: "no such model", key: modeltest.DefaultKey, model: "no-such-model", says: "wrong address or model", code: 4},
-		{name: "no such place", key: modeltest.DefaultKey, url: "/elsewhere", says: "wrong address or model", code: 4},
-		{name: "nobody there", key: modeltest.DefaultKey, url: closed, says: "not checked, no network", code: 5},
+		{name: "rejected", key: "a-wrong-key", says: "rejects", code: 4},
+		{name: "no such model", key: modeltest.DefaultKey, model: "no-such-model", says: "wrong", code: 4},
+		{name: "no such place", key: modeltest.DefaultKey, url: "/elsewhere", says: "wrong", code: 4},
+		{name: "nobody there", key: modeltest.DefaultKey, url: closed, says: "no network", code: 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -77,11 +77,11 @@ func (a *app) sayOrigins(cfg config.Config) {
 	home := a.getenv("HOME")
 	if a.global.verbose {
 		for _, o := range cfg.Origins() {
-			a.err.Line(". " + a.Say("config.origin", text.Data{"Name": o.Name, "Value": o.Value, "Source": tilde(o.Source, home)}))
+			a.marked(a.err, ". ", a.Say("config.origin", text.Data{"Name": o.Name, "Value": o.Value, "Source": tilde(o.Source, home)}))
 		}
 	}
 	if cfg.Foreign {
-		a.err.Line("! " + a.Say("config.foreign", text.Data{"URL": cfg.BaseURL.Value, "Path": tilde(cfg.BaseURL.Source, home)}))
+		a.marked(a.err, "! ", a.Say("config.foreign", text.Data{"URL": cfg.BaseURL.Value, "Path": tilde(cfg.BaseURL.Source, home)}))
 	}
 }
 
@@ -102,7 +102,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	a.out.Line(strings.Join(text.Wrap(a.Say("setup.intro", text.Data{"Path": shown}), max(leastWidth, a.lineWidth(a.stdio.Out))), "\n"))
 	answers, err := d.settings(ctx, now)
 	if errors.Is(err, errLeft) {
-		a.err.Line("! " + a.Say("setup.left"))
+		a.marked(a.err, "! ", a.Say("setup.left"))
 		return &stopError{exitConfig}
 	}
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	if err := config.Save(path, answers); err != nil {
 		return err
 	}
-	a.out.Line("+ " + a.Say("setup.saved", text.Data{"Path": shown}))
+	a.marked(a.out, "+ ", a.Say("setup.saved", text.Data{"Path": shown}))
 	cfg, _, err := a.loadConfig()
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	entered := answers.Origins()
 	for _, o := range cfg.Origins() {
 		if o.Source != path && o.Source != config.SourceDefault && !slices.ContainsFunc(entered, func(e config.Origin) bool { return e.Name == o.Name && e.Value == o.Value }) {
-			a.err.Line("! " + a.Say("setup.over", text.Data{"Name": o.Name, "Source": tilde(o.Source, a.getenv("HOME"))}))
+			a.marked(a.err, "! ", a.Say("setup.over", text.Data{"Name": o.Name, "Source": tilde(o.Source, a.getenv("HOME"))}))
 		}
 	}
 	return a.check(ctx, cfg, first)
@@ -127,20 +127,20 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 
 // check sends one small request and says what came of it.
 func (a *app) check(ctx context.Context, cfg config.Config, first bool) error {
-	a.out.Line(". " + a.Say("setup.checking", text.Data{"Time": text.Elapsed(checkTime)}))
+	a.marked(a.out, ". ", a.Say("setup.checking", text.Data{"Time": text.Elapsed(checkTime)}))
 	err := a.tryEndpoint(ctx, cfg)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err == nil {
-		a.out.Line("+ " + a.Say("setup.good", text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value}))
+		a.marked(a.out, "+ ", a.Say("setup.good", text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value}))
 		if !first {
 			a.out.Line("  " + a.Say("setup.next"))
 		}
 		return nil
 	}
 	id, code := verdictOf(err, cfg.BaseURL.Value)
-	a.err.Line("! " + a.Say(id, text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value, "Err": oneLine(err.Error())}))
+	a.marked(a.err, "! ", a.Say(id, text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value, "Err": oneLine(err.Error())}))
 	if first && code == exitNetwork {
 		return nil
 	}
@@ -239,4 +239,14 @@ func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answ
 	}})
 	answers.Window = strings.TrimPrefix(answers.Window, found)
 	return answers, err
+}
+
+// marked writes a text under a mark, wrapped to the terminal.
+func (a *app) marked(s *screen, mark, words string) {
+	width := max(leastWidth, a.lineWidth(a.stdio.Out))
+	lead := mark
+	for _, line := range text.Wrap(s.Clean(words), width-text.Width(mark)) {
+		s.Line(lead + line)
+		lead = strings.Repeat(" ", text.Width(mark))
+	}
 }
