@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -71,6 +73,27 @@ func smallDisk(t *testing.T) fillable {
 	}, func(t *testing.T) { noErr(t, os.Remove(ballast)) }}
 }
 
+// inChild says whether this is a process that does nothing but the test it is called from. Elsewhere it starts one and
+// says false: the limit of files would hit what the go command has every test write as well.
+func inChild(t *testing.T) bool {
+	t.Helper()
+	const mark = "FLOWER_TEST_CHILD"
+	if os.Getenv(mark) != "" {
+		return true
+	}
+	parts := strings.Split(t.Name(), "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", strings.Join(parts, "/"), "-test.v")
+	cmd.Env = append(os.Environ(), mark+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
 // limitedFiles is a process whose files may not grow any more.
 func limitedFiles(t *testing.T) fillable {
 	path := filepath.Join(t.TempDir(), "runs", "sessions.db")
@@ -93,6 +116,9 @@ func TestNoRoom(t *testing.T) {
 	for name, disk := range map[string]func(*testing.T) fillable{"full disk": smallDisk, "limit of a file": limitedFiles} {
 		for _, write := range writes {
 			t.Run(name+"/"+write.name, func(t *testing.T) {
+				if name == "limit of a file" && !inChild(t) {
+					return
+				}
 				ctx := context.Background()
 				d := disk(t)
 				s := openAt(t, d.path, "/w")
@@ -145,6 +171,9 @@ func untilRefused(ctx context.Context, s *Store, write func(context.Context, *St
 // TestNoRoomTogether: of writes that are committed together on an almost full disk those that fit are made, and only the
 // caller of the one that does not is told so.
 func TestNoRoomTogether(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
 	ctx := context.Background()
 	d := limitedFiles(t)
 	s := openAt(t, d.path, "/w")
