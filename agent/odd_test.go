@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,10 +194,11 @@ func TestCallIDsAreUniqueInASession(t *testing.T) {
 	worker := agent.Spec{Name: "worker", Instructions: "worker"}
 	lead := agent.Spec{Name: "lead", Instructions: "lead", Tools: []string{"Agent"}, Subagents: []agent.Spec{worker}}
 	m := &script{}
+	var written atomic.Int64
 	m.reply = func(req *agent.ModelRequest) (*agent.Response, error) {
 		switch {
 		case req.System == "worker":
-			return text(fmt.Sprintf("report %d", len(m.sent))), nil
+			return text(fmt.Sprintf("report %d", written.Add(1))), nil
 		case len(req.Messages) < 5:
 			return calls(call("call_0", "Agent", `{}`), call("call_0", "Agent", `{}`)), nil
 		}
