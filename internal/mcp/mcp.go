@@ -17,11 +17,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -339,7 +342,7 @@ func (c *client) call(ctx context.Context, name string, input json.RawMessage) (
 		return Result{}, errors.New("interrupted; what the call has done is not known")
 	case limited.Err() != nil:
 		return Result{}, fmt.Errorf("no answer within %s; what the call has done is not known", c.opts.CallTimeout)
-	case !l.alive() || errors.Is(err, sdk.ErrConnectionClosed):
+	case !l.alive() || broke(err):
 		if l.program != nil {
 			err = l.program.explain(err)
 		}
@@ -347,6 +350,12 @@ func (c *client) call(ctx context.Context, name string, input json.RawMessage) (
 		return Result{}, fmt.Errorf("server %s has ended; what the call has done is not known, the next call starts it again: %w", c.server.Name, err)
 	}
 	return Result{}, fmt.Errorf("server %s: %w", c.server.Name, err)
+}
+
+// broke says of the error of a call that the connection has ended; that it has may be seen there first.
+func broke(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
 // drop gives up a connection, unless another one is there already.
