@@ -81,8 +81,36 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 	return t, nil
 }
 
+// beginTime bounds the wait for the keeper's word that the main process was started, which takes milliseconds.
+const beginTime = 10 * time.Second
+
+// wake keeps the keeper from being stopped by the main process before it could say that there is one: nothing else bounds
+// that wait. It ends when the function it returns is called.
+func (c *child) wake() (done func()) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick, late := time.NewTicker(pollTime), time.NewTimer(beginTime)
+		defer tick.Stop()
+		defer late.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-late.C:
+				_ = c.keeper.Process.Kill()
+				return
+			case <-tick.C:
+				_ = c.keeper.Process.Signal(syscall.SIGCONT)
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}
+
 // begun reads whether the main process was started.
 func (c *child) begun(said *bufio.Reader) error {
+	defer c.wake()()
 	line, err := said.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("the process that was to start it ended: %w", err)
