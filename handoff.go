@@ -71,6 +71,30 @@ func (rt *Runtime) leaves(err error) (cause HandoffCause, leave bool) {
 	return 0, false
 }
 
+// goOnElsewhere hands a session over that failed with why. An overflow that happened without a window in sight teaches us
+// one.
+func (rt *Runtime) goOnElsewhere(
+	ctx context.Context, a Attempt, req agent.Request, row *StepResult, g gauge, cause HandoffCause, answered bool, why error,
+) (agent.Request, gauge, *reply, error) {
+	var failure *agent.ModelError
+	if errors.As(why, &failure) {
+		rt.edit(func() { row.Errors = append(row.Errors, why.Error()) })
+		rt.overflowed(a.Agent.Model, row.Context, failure)
+	}
+	next, said, err := rt.handOver(ctx, a, req, row, cause, !answered)
+	if err != nil || said != nil {
+		if said != nil && err == nil {
+			err = ErrInterrupted // there was something to stop
+		}
+		return req, g, said, err
+	}
+	if g, err = rt.gauge(ctx, a.Agent); err != nil {
+		return req, g, nil, err
+	}
+	next.Line, next.Spec = g.line, fit(a.Agent, g.window)
+	return next, g, nil, nil
+}
+
 // handOver ends the session of req and returns the request with which its successor begins. pending says that the prompt
 // of req was not answered. What the person said is nil unless they have interrupted it; the session is then not left.
 func (rt *Runtime) handOver(

@@ -368,30 +368,6 @@ func (rt *Runtime) attempts(ctx context.Context, a Attempt, key agent.Key, row *
 	}
 }
 
-// goOnElsewhere hands a session over that failed with why. An overflow that happened without a window in sight teaches us
-// one.
-func (rt *Runtime) goOnElsewhere(
-	ctx context.Context, a Attempt, req agent.Request, row *StepResult, g gauge, cause HandoffCause, answered bool, why error,
-) (agent.Request, gauge, *reply, error) {
-	var failure *agent.ModelError
-	if errors.As(why, &failure) {
-		rt.edit(func() { row.Errors = append(row.Errors, why.Error()) })
-		rt.overflowed(a.Agent.Model, row.Context, failure)
-	}
-	next, said, err := rt.handOver(ctx, a, req, row, cause, !answered)
-	if err != nil || said != nil {
-		if said != nil && err == nil {
-			err = ErrInterrupted // there was something to stop
-		}
-		return req, g, said, err
-	}
-	if g, err = rt.gauge(ctx, a.Agent); err != nil {
-		return req, g, nil, err
-	}
-	next.Line, next.Spec = g.line, fit(a.Agent, g.window)
-	return next, g, nil, nil
-}
-
 // failed writes into the row why an attempt ended, if it was no success.
 func (rt *Runtime) failed(ctx context.Context, row *StepResult, err error) error {
 	if err == nil {

@@ -36,7 +36,7 @@ func site(t *testing.T, change func(*Options)) (*fixture, *httptest.Server) {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/farm/wheat", serve("text/html", article))
+	mux.HandleFunc("/field/wheat", serve("text/html", article))
 	mux.HandleFunc("/list", serve("text/html", `<ul><li><a href="a">A</a><li><a href="b">B</a></ul>`))
 	mux.HandleFunc("/base", serve("text/html", `<base href="http://other.example/dir/"><a href="x">X</a>`))
 	mux.HandleFunc("/json", serve("application/json", `{"a": [1, 2]}`))
@@ -124,9 +124,9 @@ func TestWebFetch(t *testing.T) {
 		want  []string
 		not   []string
 	}{
-		{path: "/farm/wheat", want: []string{"# Winter wheat\n", "(" + server.URL + "/soil?x=1&y=2)", "| year | tons |", "**table**", "[200 OK · ", "text/html", "main text"},
+		{path: "/field/wheat", want: []string{"# Winter wheat\n", "(" + server.URL + "/soil?x=1&y=2)", "| year | tons |", "**table**", "[200 OK · ", "text/html", "main text"},
 			not: []string{"alert", "Imprint", "AAAA", "Sign in"}},
-		{path: "/farm/wheat", full: true, want: []string{"Imprint", "Sign in", "(" + server.URL + "/login)", "Frost"}, not: []string{"alert", "AAAA", "main text"}},
+		{path: "/field/wheat", full: true, want: []string{"Imprint", "Sign in", "(" + server.URL + "/login)", "Frost"}, not: []string{"alert", "AAAA", "main text"}},
 		{path: "/list", want: []string{"- [A](" + server.URL + "/a)", "- [B]("}, not: []string{"main text"}},
 		{path: "/base", want: []string{"(http://other.example/dir/x)"}},
 		{path: "/json", want: []string{`{"a": [1, 2]}` + "\n[200 OK", "application/json, 13 bytes]"}},

@@ -8,13 +8,13 @@ import (
 func TestProxy(t *testing.T) {
 	for _, tt := range []struct{ environ, url, want string }{
 		{"", "https://api.example", ""},
-		{"HTTPS_PROXY=http://proxy.example:3128", "https://api.example", "http://proxy.example:3128"},
-		{"https_proxy=proxy.example:3128", "https://api.example", "http://proxy.example:3128"},
-		{"HTTP_PROXY=http://proxy.example", "https://api.example", ""},
-		{"HTTP_PROXY=http://proxy.example", "http://api.example", "http://proxy.example"},
-		{"HTTP_PROXY=socks5://proxy.example", "http://api.example", "socks5://proxy.example"},
-		{"HTTP_PROXY=http://proxy.example", "http://127.0.0.1:8080", ""},
-		{"HTTP_PROXY=http://proxy.example", "http://localhost:8080", ""},
+		{"HTTPS_PROXY=http://relay.example:3128", "https://api.example", "http://relay.example:3128"},
+		{"https_proxy=relay.example:3128", "https://api.example", "http://relay.example:3128"},
+		{"HTTP_PROXY=http://relay.example", "https://api.example", ""},
+		{"HTTP_PROXY=http://relay.example", "http://api.example", "http://relay.example"},
+		{"HTTP_PROXY=socks5://relay.example", "http://api.example", "socks5://relay.example"},
+		{"HTTP_PROXY=http://relay.example", "http://127.0.0.1:8080", ""},
+		{"HTTP_PROXY=http://relay.example", "http://localhost:8080", ""},
 		{"HTTP_PROXY= ", "http://api.example", ""},
 	} {
 		for _, exempt := range []bool{false, true} {
