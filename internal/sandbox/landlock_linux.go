@@ -57,16 +57,36 @@ func (s *Sandbox) confined(start func() error) error {
 	}
 	defer func() { _ = unix.Close(ruleset) }()
 	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked
+	ownThread(isMainThread, func() {
 		if err := restrictThread(ruleset); err != nil {
 			result <- fmt.Errorf("confine command: %w", err)
 			return
 		}
 		result <- start()
-	}()
+	})
 	return <-result
 }
+
+// ownThread calls f on a thread that refused does not name and that ends with f; it returns when f has. A thread that is
+// refused is held until f is done, so that it is not offered again.
+func ownThread(refused func(tid int) bool, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if refused(unix.Gettid()) {
+			defer runtime.UnlockOSThread()
+			ownThread(refused, f)
+			return
+		}
+		f() // and the thread stays locked: the runtime ends it
+	}()
+	<-done
+}
+
+// isMainThread tells whether tid is the first thread of this process. It must stay free: the runtime cannot end it, and
+// the kernel asks it alone who may read the memory of the process, which a command that shares its confinement could.
+func isMainThread(tid int) bool { return tid == unix.Getpid() }
 
 // restrictThread confines the calling thread.
 func restrictThread(ruleset int) error {
