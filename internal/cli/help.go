@@ -116,6 +116,5 @@ func (a *app) writeMan(c *cobra.Command, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	c.DisableAutoGenTag = true // no date: the same program writes the same page
-	now := a.Now()
-	return doc.GenMan(c, &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "flower " + release(), Date: &now}, f)
+	return doc.GenMan(c, &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "flower " + release()}, f)
 }

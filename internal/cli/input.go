@@ -54,7 +54,7 @@ func (a *app) newInput() *input {
 		readLines(a.stdio.In, lines)
 		// A terminal that is gone is like SIGHUP, also where that has not come. Nobody has said then that they leave: the
 		// lines do not end. Who ignores SIGHUP goes on without one.
-		if terminal && !isTerminal(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
+		if terminal && hungUp(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
 			close(a.hungUp)
 			return
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"strconv"
 
@@ -12,6 +13,22 @@ import (
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// hungUp says whether a stream that was a terminal has lost its other end. A pseudo-terminal reads as ended a moment
+// before it stops to be a terminal, so that alone says too little.
+func hungUp(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok || !isatty.IsTerminal(f.Fd()) {
+		return true
+	}
+	state := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(state, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && state[0].Revents&(unix.POLLHUP|unix.POLLNVAL) != 0
+		}
+	}
 }
 
 // lineWidth is the number of cells of a line: what the terminal says now, then COLUMNS, then 80.
