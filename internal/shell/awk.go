@@ -189,7 +189,7 @@ func (s *awkScanner) loop() string {
 	parts := strings.SplitN(rest, ";", 3)
 	head, _, _ := strings.Cut(rest, ")")
 	if strings.Contains(head, ";") && len(parts) == 3 {
-		if step, _, _ := strings.Cut(parts[2], ")"); strings.ContainsAny(parts[1], "<>!") && strings.ContainsAny(step, "+-=") {
+		if step, _, _ := strings.Cut(parts[2], ")"); counts(parts[1], step) {
 			return ""
 		}
 		return "a loop need not end"
@@ -198,6 +198,25 @@ func (s *awkScanner) loop() string {
 		return ""
 	}
 	return "a loop need not end"
+}
+
+var (
+	awkUp   = regexp.MustCompile(`^\s*(?:(\w+)\+\+|\+\+(\w+)|(\w+)\s*\+=\s*[1-9][0-9]*)\s*$`)
+	awkDown = regexp.MustCompile(`^\s*(?:(\w+)--|--(\w+)|(\w+)\s*-=\s*[1-9][0-9]*)\s*$`)
+)
+
+// counts reports whether step moves a variable to where test, which compares it first, fails.
+func counts(test, step string) bool {
+	direction := "<"
+	m := awkUp.FindStringSubmatch(step)
+	if m == nil {
+		direction, m = ">", awkDown.FindStringSubmatch(step)
+	}
+	if m == nil || strings.Contains(test, "||") {
+		return false
+	}
+	rest, ok := strings.CutPrefix(strings.TrimSpace(test), m[1]+m[2]+m[3])
+	return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), direction)
 }
 
 // slash reads a regular expression or a division.

@@ -33,18 +33,17 @@ func judgeCd(args []word) string {
 
 // onlyMoves reports whether the line does nothing but change the directory, and whether it does so too often.
 func onlyMoves(file *syntax.File) string {
-	moves, others := 0, 0
+	changes, others := 0, 0
 	eachCall(file, func(words []string) {
-		if words[0] == "cd" {
-			moves++
-		} else {
+		changes += len(moves(words))
+		if words[0] != "cd" {
 			others++
 		}
 	})
 	switch {
-	case others == 0 && moves > 0:
+	case others == 0 && changes > 0:
 		return "a change of the directory ends with the line"
-	case moves > maxDirs:
+	case changes > maxDirs:
 		return "the line changes the directory too often"
 	}
 	return ""
@@ -59,30 +58,49 @@ func Dirs(command string) []string {
 	}
 	dirs := []string{"."}
 	eachCall(file, func(words []string) {
-		if words[0] != "cd" {
-			return
-		}
-		for _, from := range slices.Clone(dirs) { // a subshell leaves the others where they are, and a cd may fail
-			to := path.Clean(words[1])
-			if !path.IsAbs(to) {
-				to = path.Join(from, to)
-			}
-			if !slices.Contains(dirs, to) {
-				dirs = append(dirs, to)
+		// A subshell leaves the others where they are, and a cd may fail.
+		for _, to := range moves(words) {
+			for _, from := range slices.Clone(dirs) {
+				if to := join(from, to); !slices.Contains(dirs, to) {
+					dirs = append(dirs, to)
+				}
 			}
 		}
 	})
 	return dirs[1:]
 }
 
+// moves returns the directories that a command goes to, one after the other.
+func moves(words []string) []string {
+	switch words[0] {
+	case "cd":
+		return words[1:2]
+	case "git":
+		args := make([]word, len(words)-1)
+		for i, w := range words[1:] {
+			args[i].text = w
+		}
+		dirs, _, _ := gitDirs(args)
+		return dirs
+	}
+	return nil
+}
+
+func join(from, to string) string {
+	if path.IsAbs(to) {
+		return path.Clean(to)
+	}
+	return path.Join(from, to)
+}
+
 // eachCall calls f with the words of every simple command of an accepted line, in order.
 func eachCall(file *syntax.File, f func(words []string)) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
-			words := make([]string, len(c.Args))
-			for i, a := range c.Args {
-				w, _ := evalWord(a)
-				words[i] = w.text
+			args, _ := evalArguments(c) // no reason: the line is accepted
+			words := make([]string, len(args))
+			for i, a := range args {
+				words[i] = a.text
 			}
 			if len(words) > 0 {
 				f(words)

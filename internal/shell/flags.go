@@ -132,7 +132,7 @@ func (p *program) split(args []word) (call, string) {
 			c.operands = append(c.operands, w)
 			continue
 		}
-		if w.glob || w.dyn {
+		if w.dyn || w.glob && !p.valueOnly(w) {
 			return c, fmt.Sprintf("the flag %s is not a plain word", clip(w.text))
 		}
 		if w.text == "--" {
@@ -150,6 +150,9 @@ func (p *program) split(args []word) (call, string) {
 		if reason != "" {
 			return c, reason
 		}
+		if w.glob {
+			fs[0].value.glob = true
+		}
 		c.flags = append(c.flags, fs...)
 		if used {
 			i++
@@ -159,6 +162,13 @@ func (p *program) split(args []word) (call, string) {
 		c.dashes = len(c.operands)
 	}
 	return c, ""
+}
+
+// valueOnly reports whether a pattern for file names stands only in the value of a long flag: whatever it becomes, this
+// flag stays in front. In a tame program no value does harm.
+func (p *program) valueOnly(w word) bool {
+	name, _, ok := strings.Cut(w.text, "=")
+	return ok && p.tame && strings.HasPrefix(name, "--") && !strings.ContainsAny(name, "*?[")
 }
 
 // flags takes one word that begins with a dash apart. used says that next was
@@ -218,6 +228,9 @@ func (p *program) value(name string, next *word) (word, string) {
 		return word{}, fmt.Sprintf("the value of the flag %s is a pattern for file names; quote it", clip(name))
 	}
 	t := next.text
+	if name == "sort" && gitSortKeys[t] {
+		return *next, ""
+	}
 	if !p.tame && name != "e" && name != "regexp" && len(t) > 1 && t[0] == '-' && !isDigits(t[1:]) {
 		return word{}, fmt.Sprintf("%s could be taken for a flag", clip(t))
 	}

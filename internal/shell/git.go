@@ -6,9 +6,9 @@ import (
 )
 
 // Flags shared by the readers of git. Left out: --output, --ext-diff, --textconv,
-// --show-signature (starts a program), --submodule (starts git in a repository with a
-// configuration of its own), remerge-diff (starts merge
-// drivers), and -O in grep (opens a pager).
+// --show-signature (starts a program), --submodule except for the short form (starts git
+// in a repository with a configuration of its own), remerge-diff (starts merge drivers),
+// and -O in grep (opens a pager).
 const (
 	diffShort = "pusazbwRWU:M::C::B::S:G:l:X::mctrDi"
 	diffLong  = `patch no-patch unified: raw patch-with-raw patch-with-stat indent-heuristic
@@ -18,7 +18,7 @@ const (
 		word-diff-regex: color-words:: no-renames rename-empty no-rename-empty check
 		ws-error-highlight: full-index binary abbrev:: no-abbrev break-rewrites:: find-renames::
 		find-copies:: find-copies-harder irreversible-delete diff-filter: pickaxe-all pickaxe-regex
-		skip-to: rotate-to: relative:: no-relative text ignore-cr-at-eol ignore-space-at-eol
+		submodule:: diff-merges: skip-to: rotate-to: relative:: no-relative text ignore-cr-at-eol ignore-space-at-eol
 		ignore-space-change ignore-all-space ignore-blank-lines ignore-matching-lines:
 		ignore-submodules:: inter-hunk-context: function-context exit-code quiet no-ext-diff no-textconv src-prefix:
 		dst-prefix: no-prefix default-prefix line-prefix: ita-invisible-in-index stat-width:
@@ -52,6 +52,10 @@ var gitLog = &program{short: logShort, long: logLong, digits: true, reads: true,
 
 var gitDiffPlumbing = &program{short: diffShort, long: diffLong + " cached merge-base stdin no-commit-id pretty:: format: always", digits: true, reads: true, check: checkLog}
 
+// gitSortKeys are the keys of --sort that people turn round, which looks like a flag.
+var gitSortKeys = set(`-committerdate -creatordate -authordate -taggerdate -version:refname -v:refname -refname
+	-objectsize -upstream`)
+
 // gitCommands are the sub-commands that can be read-only.
 var gitCommands = map[string]*program{
 	"status": {short: "sbvzu::M::", long: `short branch porcelain:: long verbose untracked-files::
@@ -74,7 +78,7 @@ var gitCommands = map[string]*program{
 		check: listOnly("list", "l", "contains", "no-contains", "merged", "no-merged", "points-at")},
 	"remote":       {whole: judgeRemote},
 	"worktree":     {whole: judgeWorktree},
-	"config":       {short: "lz", long: configLong, check: checkConfig},
+	"config":       {short: "lzf:", reads: true, long: configLong, check: checkConfig},
 	"symbolic-ref": {short: "q", long: "short quiet recurse no-recurse", max: 1, check: atLeastOne},
 	"hash-object":  {short: "t:", long: "stdin no-filters literally path:", reads: true},
 	"cat-file": {short: "ptse", long: "batch:: batch-check:: batch-all-objects unordered follow-symlinks",
@@ -98,16 +102,17 @@ var gitCommands = map[string]*program{
 		files-with-matches name-only files-without-match count heading break show-function
 		function-context color:: no-color max-depth: max-count: only-matching and or not all-match
 		quiet threads: context: after-context: before-context: null recursive no-recursive`},
-	"cherry":        {short: "v", long: "verbose abbrev::"},
-	"for-each-ref":  {long: "count: shell exclude: include-root-refs stdin" + refLong, check: checkFormat},
-	"show-ref":      {short: "dqs::", long: "head heads branches tags dereference hash:: verify abbrev:: quiet"},
-	"merge-base":    {short: "a", long: "all octopus independent is-ancestor fork-point"},
-	"name-rev":      {long: "tags refs: exclude: all name-only always no-undefined"},
-	"count-objects": {none: true, short: "vH", long: "verbose human-readable"},
-	"check-ignore":  {short: "qvnz", long: "quiet verbose non-matching no-index stdin"},
-	"check-attr":    {short: "az", long: "all cached stdin source:"},
-	"var":           {max: 1, check: atLeastOne},
-	"check-mailmap": {long: "stdin"},
+	"cherry":           {short: "v", long: "verbose abbrev::"},
+	"for-each-ref":     {long: "count: shell exclude: include-root-refs stdin" + refLong, check: checkFormat},
+	"show-ref":         {short: "dqs::", long: "head heads branches tags dereference hash:: verify abbrev:: quiet"},
+	"merge-base":       {short: "a", long: "all octopus independent is-ancestor fork-point"},
+	"name-rev":         {long: "tags refs: exclude: all name-only always no-undefined"},
+	"count-objects":    {none: true, short: "vH", long: "verbose human-readable"},
+	"check-ignore":     {short: "qvnz", long: "quiet verbose non-matching no-index stdin"},
+	"check-attr":       {short: "az", long: "all cached stdin source:"},
+	"var":              {max: 1, check: atLeastOne},
+	"check-ref-format": {long: "branch normalize allow-onelevel no-allow-onelevel refspec-pattern", max: 1},
+	"check-mailmap":    {long: "stdin"},
 	"show-branch": {short: "arg::", long: `all remotes current topo-order date-order sparse merge-base
 		independent list more: sha1-name no-name topics color:: no-color reflog::`},
 	"version": {none: true, long: "build-options"},
@@ -121,7 +126,30 @@ func judgeGit(args []word) string {
 	if len(args) == 1 && (args[0].text == "--version" || args[0].text == "-v") {
 		return ""
 	}
-	return subcommand(gitCommands, gitGlobal, args)
+	_, rest, reason := gitDirs(args)
+	if reason != "" {
+		return reason
+	}
+	return subcommand(gitCommands, gitGlobal, rest)
+}
+
+// gitDirs takes the directories that -C names out of the flags before the sub-command. The same holds for them as for
+// those of cd.
+func gitDirs(args []word) (dirs []string, rest []word, reason string) {
+	for i := 0; i < len(args) && strings.HasPrefix(args[i].text, "-"); i++ {
+		if args[i].text != "-C" {
+			rest = append(rest, args[i])
+			continue
+		}
+		if i++; i == len(args) {
+			return nil, nil, "-C names no directory"
+		}
+		if reason := judgeCd(args[i : i+1]); reason != "" {
+			return nil, nil, reason
+		}
+		dirs = append(dirs, args[i].text)
+	}
+	return dirs, append(rest, args[len(rest)+2*len(dirs):]...), ""
 }
 
 // checkLog keeps out the placeholders for which git starts a program that checks
@@ -138,10 +166,19 @@ func checkLog(c call) string {
 	return checkFormat(c)
 }
 
+// mergeDiffs are the ways to show a merge that start nothing.
+var mergeDiffs = set("off none first-parent 1 separate m combined c dense-combined cc")
+
 // checkSubmodules keeps out the values for which git starts another git, which reads
-// the configuration of the submodule.
+// the configuration of the submodule, or a merge driver.
 func checkSubmodules(c call) string {
 	for _, f := range c.flags {
+		switch {
+		case f.name == "submodule" && f.value.text != "short":
+			return "it would look into submodules"
+		case f.name == "diff-merges" && !mergeDiffs[f.value.text]:
+			return fmt.Sprintf("the way %s to show a merge is not on the list", clip(f.value.text))
+		}
 		if f.name == "ignore-submodules" && f.has && f.value.text != "dirty" && f.value.text != "all" {
 			return "it would look into submodules"
 		}
@@ -219,7 +256,7 @@ func judgeWorktree(args []word) string {
 }
 
 const configLong = `get get-all get-regexp get-urlmatch list global local system worktree show-origin
-	show-scope name-only null includes no-includes type: bool int bool-or-int path default:`
+	file: blob: show-scope name-only null includes no-includes type: bool int bool-or-int path default:`
 
 // checkConfig accepts questions. A name alone is one, a name and a value set it.
 func checkConfig(c call) string {

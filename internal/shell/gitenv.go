@@ -150,7 +150,10 @@ func hardenCall(c *syntax.CallExpr) (at uint, flags string) {
 	}
 	i := 1
 	for i < len(words) && strings.HasPrefix(words[i], "-") {
-		i++ // flags before the sub-command that are accepted take no value
+		if words[i] == "-C" { // no other flag that is accepted takes a value
+			i++
+		}
+		i++
 	}
 	if i == len(words) {
 		return 0, ""

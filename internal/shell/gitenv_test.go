@@ -18,6 +18,8 @@ func TestHarden(t *testing.T) {
 		{"git reflog exists HEAD", "git reflog exists HEAD"},
 		{"git reflog", "git reflog --no-ext-diff --no-textconv"},
 		{"git branch -a", "git branch -a"},
+		{"git -C diff -P log", "git -C diff -P log --no-ext-diff --no-textconv"},
+		{"LC_ALL=C git show", "LC_ALL=C git show --no-ext-diff --no-textconv"},
 		{"git --version", "git --version"},
 		{"echo git diff", "echo git diff"},
 		{"git diff; rm x", "git diff; rm x"},

@@ -8,9 +8,13 @@ import (
 
 var (
 	//go:embed testdata/accepted.txt
-	accepted string
+	acceptedList string
 	//go:embed testdata/refused.txt
-	refused string
+	refusedList string
+	//go:embed testdata/daily.txt
+	dailyList string
+	//go:embed testdata/tricks.txt
+	tricksList string
 )
 
 // lines reads one of the lists: a command a line, ⏎ for a line feed.
@@ -28,7 +32,7 @@ func TestNasty(t *testing.T) {
 	for _, list := range []struct {
 		lines []string
 		want  bool
-	}{{lines(accepted), true}, {lines(refused), false}} {
+	}{{lines(acceptedList), true}, {lines(refusedList), false}, {lines(dailyList), true}, {lines(tricksList), false}} {
 		if len(list.lines) < 200 {
 			t.Errorf("a list has only %d lines", len(list.lines))
 		}

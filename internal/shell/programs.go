@@ -53,11 +53,13 @@ var filePrograms = map[string]*program{
 	// Some versions of tree take the value of a letter from the next word even when
 	// more letters follow, so that "-Lo 2 out" writes a file.
 	"tree": {apart: true, short: "adfilxL:P:I:pugshDFqNQrtcUvACSnJXH:T:", long: `dirsfirst
-		filesfirst noreport charset:: filelimit:: timefmt:: du si prune matchdirs ignore-case
-		gitignore sort:: inodes device nolinks metafirst`},
+		filesfirst noreport charset: filelimit: timefmt: du si prune matchdirs ignore-case
+		gitignore sort: inodes device nolinks metafirst`},
 	"echo":     {whole: anything},
 	"printf":   {whole: judgePrintf},
 	"cd":       {whole: judgeCd},
+	"test":     {whole: judgeTest},
+	"[":        {whole: judgeBracket},
 	"true":     {whole: anything},
 	"false":    {whole: anything},
 	":":        {whole: anything},
@@ -77,8 +79,56 @@ var filePrograms = map[string]*program{
 	"cksum":     {tame: true, reads: true},
 	"od":        {tame: true, reads: true, short: "A:j:N:t:vabcdfilosx", long: "address-radix: skip-bytes: read-bytes: format: output-duplicates width::"},
 	"hexdump":   {tame: true, reads: true, short: "bcCdn:os:vx"},
-	"strings":   {tame: true, reads: true, short: "an:t:e:fo", long: "all print-file-name bytes: radix: encoding:"},
-	"cmp":       {tame: true, reads: true, short: "bi:ln:s", long: "print-bytes ignore-initial: verbose bytes: quiet silent"},
+	"strings": {tame: true, reads: true, short: "an:t:e:fo", long: "all print-file-name bytes: radix: encoding:",
+		check: func(c call) string {
+			for _, o := range c.operands {
+				if strings.HasPrefix(o.text, "@") {
+					return "a file with more arguments is not on the line"
+				}
+			}
+			return ""
+		}},
+	"xxd":    {whole: judgeXxd},
+	"base64": {reads: true, short: "dDw:", long: "decode wrap: ignore-garbage"},
+	"shasum": {tame: true, reads: true, short: "a:bct", long: "algorithm: binary check text"},
+	"zcat":   {reads: true},
+	// -x and -X start programs, and so does -l.
+	"fd":     fdFind,
+	"fdfind": fdFind,
+	"cmp":    {tame: true, reads: true, short: "bi:ln:s", long: "print-bytes ignore-initial: verbose bytes: quiet silent"},
+}
+
+var fdFind = &program{short: "HIusigFaLp0qd:t:e:E:S:c:", long: `hidden no-ignore no-ignore-vcs unrestricted
+	case-sensitive ignore-case glob fixed-strings absolute-path follow full-path print0 quiet max-depth:
+	min-depth: exact-depth: type: extension: exclude: size: changed-within: changed-before: color:
+	max-results: strip-cwd-prefix`}
+
+// judgeXxd accepts flags of one letter, alone or with a number, before one file: a second is written, and what stands
+// after the first is no flag.
+func judgeXxd(args []word) string {
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		if w.glob || w.dyn {
+			return fmt.Sprintf("%s is not a plain word", clip(w.text))
+		}
+		if len(w.text) < 2 || w.text[0] != '-' {
+			if i+1 < len(args) {
+				return "what stands after the file may be written"
+			}
+			return endless(w)
+		}
+		switch rest := w.text[2:]; {
+		case set("-a -b -e -E -i -p -u")[w.text]:
+		case strings.IndexByte("clsg", w.text[1]) < 0:
+			return fmt.Sprintf("the flag %s is not on the list of harmless ones", clip(w.text))
+		case isDigits(rest):
+		case rest != "" || i+1 == len(args) || !isDigits(args[i+1].text):
+			return fmt.Sprintf("the flag %s has no plain number", clip(w.text))
+		default:
+			i++
+		}
+	}
+	return ""
 }
 
 var listing = &program{

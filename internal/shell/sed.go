@@ -15,6 +15,9 @@ func judgeSed(args []word) string {
 	}
 	var scripts []string
 	for _, f := range c.flags {
+		if f.name == "l" && !isDigits(f.value.text) {
+			return "the value of -l is no number; some versions take it for the script"
+		}
 		if f.name == "e" || f.name == "expression" {
 			if f.value.dyn {
 				return "the script is not a plain word"
@@ -194,7 +197,7 @@ func (s *sedScript) delimiter() (byte, bool) {
 	}
 	c := s.rest[0]
 	s.rest = s.rest[1:]
-	return c, c > ' ' && c < 0x7f && c != '\\' && !isNameStart(c) && !isDigits(string(c)) && c != ';' && c != '{' && c != '}'
+	return c, c > ' ' && c < 0x7f && c != '\\' && (c == '_' || !isNameStart(c)) && !isDigits(string(c)) && c != ';' && c != '{' && c != '}'
 }
 
 // until takes text up to and with delim.

@@ -17,6 +17,9 @@ var dockerCommands = map[string]*program{
 	"version":   {none: true, short: "f:", long: "format:"},
 	"info":      {none: true, short: "f:", long: "format:"},
 	"port":      {},
+	"diff":      {max: 1},
+	"top":       {max: 1}, // what follows the name goes to ps
+	"context":   {whole: dockerGroup(map[string]*program{"ls": dockerContexts, "list": dockerContexts, "show": {none: true}})},
 	"history":   {short: "Hq", long: "format: human no-trunc quiet"},
 	"logs":      {short: "n:t", long: "tail: since: until: timestamps details"},
 	"container": {whole: dockerGroup(map[string]*program{"ls": dockerPs, "list": dockerPs, "ps": dockerPs, "stats": dockerStats})},
@@ -27,10 +30,11 @@ var dockerCommands = map[string]*program{
 }
 
 var (
-	dockerPs     = &program{none: true, short: "af:n:lqs", long: "all filter: format: last: latest no-trunc quiet size"}
-	dockerImages = &program{short: "af:q", long: "all digests filter: format: no-trunc quiet tree"}
-	dockerList   = &program{none: true, short: "f:q", long: "filter: format: no-trunc quiet"}
-	dockerStats  = &program{short: "a", long: "all format: no-stream no-trunc", check: func(c call) string {
+	dockerPs       = &program{none: true, short: "af:n:lqs", long: "all filter: format: last: latest no-trunc quiet size"}
+	dockerImages   = &program{short: "af:q", long: "all digests filter: format: no-trunc quiet tree"}
+	dockerList     = &program{none: true, short: "f:q", long: "filter: format: no-trunc quiet"}
+	dockerContexts = &program{none: true, short: "q", long: "format: quiet"}
+	dockerStats    = &program{short: "a", long: "all format: no-stream no-trunc", check: func(c call) string {
 		if !c.has("no-stream") {
 			return "without --no-stream it never ends"
 		}
@@ -42,7 +46,12 @@ func dockerGroup(table map[string]*program) func([]word) string {
 	return func(args []word) string { return subcommand(table, dockerGlobal, args) }
 }
 
-func judgeDocker(args []word) string { return subcommand(dockerCommands, dockerGlobal, args) }
+func judgeDocker(args []word) string {
+	if len(args) == 1 && (args[0].text == "--version" || args[0].text == "-v") {
+		return ""
+	}
+	return subcommand(dockerCommands, dockerGlobal, args)
+}
 
 // kubeOutputs are the ways kubectl may print. Those that end in -file read one.
 var kubeOutputs = set("yaml json wide name jsonpath jsonpath-as-json go-template custom-columns")
@@ -59,7 +68,7 @@ var kubeGet = &program{
 		output-watch-events subresource: recursive template:`,
 	check: func(c call) string {
 		for _, o := range c.operands {
-			if strings.Contains(strings.ToLower(o.text), "secret") {
+			if o.glob || strings.Contains(strings.ToLower(o.text), "secret") {
 				return "it could show keys"
 			}
 		}
@@ -87,11 +96,24 @@ var kubectlCommands = map[string]*program{
 	"explain":       {long: "recursive api-version:"},
 	"logs": {short: kubeShort + "c:pl:", long: kubeLong + ` container: previous tail: since: since-time:
 		timestamps all-containers selector: limit-bytes: prefix`},
+	"rollout": {whole: func(args []word) string { return subcommand(kubeRollout, &program{}, args) }},
 	"config": {whole: func(args []word) string {
 		if len(args) == 1 {
-			return only(args, "current-context get-contexts get-clusters")
+			return only(args, "current-context get-contexts get-clusters view") // view hides keys
 		}
 		return "only its questions are on the list"
+	}},
+}
+
+var kubeRollout = map[string]*program{
+	"history": {short: kubeShort, long: kubeLong + " revision:"},
+	"status": {short: kubeShort, long: kubeLong + " watch::", check: func(c call) string {
+		for _, f := range c.flags {
+			if f.name == "watch" && f.value.text == "false" {
+				return ""
+			}
+		}
+		return "without --watch=false it waits"
 	}},
 }
 

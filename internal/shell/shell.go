@@ -217,18 +217,18 @@ func judgeRedirect(r *syntax.Redirect) string {
 
 // judgeCall judges one simple command.
 func judgeCall(c *syntax.CallExpr) string {
-	if len(c.Assigns) > 0 {
-		return "an assignment changes how the next command works"
-	}
 	if len(c.Args) == 0 {
+		if len(c.Assigns) > 0 {
+			return "an assignment changes how the next command works"
+		}
 		return "there is nothing to run"
 	}
-	args := make([]word, len(c.Args))
-	for i, a := range c.Args {
-		var reason string
-		if args[i], reason = evalWord(a); reason != "" {
-			return reason
-		}
+	if reason := judgeAssigns(c.Assigns); reason != "" {
+		return reason
+	}
+	args, reason := evalArguments(c)
+	if reason != "" {
+		return reason
 	}
 	name := args[0]
 	if name.glob || name.dyn {
@@ -238,7 +238,7 @@ func judgeCall(c *syntax.CallExpr) string {
 	if !ok {
 		return fmt.Sprintf("%s is not on the list of read-only programs", clip(name.text))
 	}
-	if p.whole == nil && !p.none && len(args) == 2 && args[1].text == "--version" {
+	if p.whole == nil && !p.none && len(args) == 2 && (args[1].text == "--version" || args[1].text == "--help") {
 		return ""
 	}
 	if reason := p.judge(args[1:]); reason != "" {

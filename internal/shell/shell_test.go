@@ -3,6 +3,7 @@ package shell
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -146,6 +147,8 @@ func TestDirs(t *testing.T) {
 		"(cd a && git log); cd ../b && ls":    "a ../b b",
 		"cd x && rm y":                        "",
 		"cd a && cd ../c && cd /d && git log": "a ../c c /d",
+		"git -C a log; ls":                    "a",
+		"cd a && git -C b -P -C /c log":       "a b a/b /c",
 	} {
 		if got := strings.Join(Dirs(command), " "); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)
@@ -153,13 +156,49 @@ func TestDirs(t *testing.T) {
 	}
 }
 
+// neverFlags are arguments that no accepted call of a program may have, whatever else stands there. The word after -e is
+// a text, and behind -- there are no flags.
+var neverFlags = map[string]*regexp.Regexp{
+	"git":  regexp.MustCompile(`^(-c|-p.+|-O|--(output|ext-diff|textconv|paginate|exec-path|git-dir|work-tree|config-env|show-signature|open-files-in-pager|edit|delete|unset|add)(=.*)?)$`),
+	"sort": regexp.MustCompile(`^(-o|-T|--o|--c.*prog|--files0)`),
+	"sed":  regexp.MustCompile(`^(-i|-f|-n[if]|--in|--fi)`),
+	"awk":  regexp.MustCompile(`^(-[fEilodp]|--.)`),
+	"gawk": regexp.MustCompile(`^(-[fEilodp]|--.)`),
+	"tail": regexp.MustCompile(`^(-[fF]|--f|--retry|--pid)`),
+	"find": regexp.MustCompile(`^-(exec|ok|delete|fprint|fls|files0)`),
+	"rg":   regexp.MustCompile(`^(-z|--pre$|--pre=|--hostname-bin|--search-zip)`),
+	"fd":   regexp.MustCompile(`^(-x|-X|-l|--exec|--list)`),
+	"tree": regexp.MustCompile(`^(-o|-R|--output|--fromfile)`),
+	"date": regexp.MustCompile(`^(-s|-f|--s|--f|[0-9])`),
+	"less": regexp.MustCompile(``),
+}
+
+// noNeverFlags checks the words of one call.
+func noNeverFlags(t *testing.T, words []word) {
+	t.Helper()
+	never := neverFlags[words[0].text]
+	if never == nil {
+		return
+	}
+	for i, w := range words[1:] {
+		before := words[i].text
+		if w.text == "--" {
+			return
+		}
+		if value := before == "-e" || findTests[before] == 1 || before == "-d" || before == "-C" || before == "--date"; !value && never.MatchString(w.text) {
+			t.Fatalf("accepted %q for %s", w.text, words[0].text)
+		}
+	}
+}
+
 // FuzzEphemeral checks on accepted lines, with a tree of its own, that every program
-// is on the list and nothing is written.
+// is on the list and nothing is written, and asks bash what it makes of the line.
 func FuzzEphemeral(f *testing.F) {
+	o := newOracle(f)
 	for _, r := range table(f) {
 		f.Add(r.command)
 	}
-	for _, c := range lines(accepted + refused) {
+	for _, c := range lines(acceptedList + refusedList) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
@@ -184,11 +223,16 @@ func FuzzEphemeral(f *testing.F) {
 		syntax.Walk(file, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.CallExpr:
-				name, reason := evalWord(n.Args[0])
-				if reason != "" || programs[name.text] == nil || len(n.Assigns) > 0 {
-					t.Fatalf("accepted the program %q", name.text)
+				words, reason := evalArguments(n)
+				if reason != "" || programs[words[0].text] == nil {
+					t.Fatalf("accepted the program %v", words)
 				}
-			case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.Assign, *syntax.FuncDecl:
+				noNeverFlags(t, words)
+			case *syntax.Assign:
+				if !regexp.MustCompile(`^(LANG|LC_[A-Z]+|TZ|NO_COLOR|CLICOLOR|COLUMNS|TERM|(GIT_)?PAGER|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT)$`).MatchString(n.Name.Value) {
+					t.Fatalf("accepted an assignment to %s", n.Name.Value)
+				}
+			case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.FuncDecl:
 				t.Fatalf("accepted a %T", n)
 			case *syntax.Redirect:
 				target, _ := evalWord(n.Word)
@@ -200,6 +244,7 @@ func FuzzEphemeral(f *testing.F) {
 			}
 			return true
 		})
+		o.check(t, command)
 	})
 }
 

@@ -17,7 +17,7 @@ var systemPrograms = map[string]*program{
 	"id":       {tame: true, short: "ugGnrzaZ", long: "user group groups name real zero context"},
 	"groups":   {tame: true},
 	"logname":  {none: true},
-	"who":      {short: "abdHlmpqrsTtu", long: "all boot dead heading login count runlevel short time users mesg"},
+	"who":      {reads: true, short: "abdHlmpqrsTtu", long: "all boot dead heading login count runlevel short time users mesg"},
 	"w":        {short: "hsfiop", long: "no-header short from ip-addr old-style pids"},
 	"users":    {none: true},
 	"tty":      {none: true, short: "s"},
@@ -47,7 +47,20 @@ var systemPrograms = map[string]*program{
 	"pgrep": {short: "acd:fg:G:ilnoP:s:t:u:U:vwx", long: `list-full count delimiter: full pgroup:
 		group: ignore-case list-name newest oldest parent: session: terminal: euid: uid: inverse
 		lightweight exact`},
-	"pidof":   {short: "cnqsxo:S:"},
+	"pidof":    {short: "cnqsxo:S:"},
+	"top":      {none: true, short: "bn:cHio:p:u:l:", check: checkTop},
+	"ip":       {whole: judgeIP},
+	"ifconfig": {none: true, short: "a"},
+	"mount":    {none: true, short: "lt:v"},
+	"findmnt":  {short: "lJnruDCbo:t:S:T:"},
+	"lsmod":    {none: true},
+	"sysctl":   {short: "anNbeq", check: checkSysctl},
+	// -c and -C clear, -D, -E and -n set, -w follows, -H starts a pager.
+	"dmesg":   {none: true, short: "TtxkuedrPf:l:"},
+	"ulimit":  {none: true, short: "aHSbcdefiklmnpqrstuvxPR"},
+	"umask":   {none: true, short: "Sp"},
+	"cal":     {tame: true, max: 2, short: "13jmywhMSN"},
+	"ncal":    {tame: true, max: 2, short: "13jmywhMSN"},
 	"command": {whole: judgeCommand},
 	"type":    {short: "afptP"},
 	"which":   {short: "as", long: "all"},
@@ -71,6 +84,58 @@ func checkDate(c call) string {
 		if !strings.HasPrefix(o.text, "+") || o.glob {
 			return fmt.Sprintf("%s could set the clock", clip(o.text))
 		}
+	}
+	return ""
+}
+
+// checkTop wants few samples in print.
+func checkTop(c call) string {
+	few := false
+	for _, f := range c.flags {
+		if f.name == "n" && c.has("b") || f.name == "l" { // l is the letter of a Mac
+			if !set("1 2 3")[f.value.text] || f.value.dyn {
+				return "it takes too many samples"
+			}
+			few = true
+		}
+	}
+	if !few {
+		return "without -b and -n 1 it never ends"
+	}
+	return ""
+}
+
+// checkSysctl wants names: with a value they are set.
+func checkSysctl(c call) string {
+	for _, o := range c.operands {
+		if strings.Contains(o.text, "=") || o.glob || o.dyn {
+			return fmt.Sprintf("%s could set a value", clip(o.text))
+		}
+	}
+	return ""
+}
+
+// ipFlags change only what is printed.
+var ipFlags = set("-4 -6 -o -s -d -br -brief -j -json -p -pretty -c -color=never -color=auto")
+
+// ipObjects are what may be listed. Verbs may be shortened, so only whole ones count.
+var ipObjects = set("a addr address l link r route ru rule n neigh neighbor maddr")
+
+// judgeIP accepts lists.
+func judgeIP(args []word) string {
+	for _, a := range args {
+		if a.glob || a.dyn {
+			return fmt.Sprintf("%s is not a plain word", clip(a.text))
+		}
+	}
+	for len(args) > 0 && ipFlags[args[0].text] {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0 || !ipObjects[args[0].text]:
+		return "only lists of addresses, links, routes, rules and neighbours are on the list"
+	case len(args) > 1 && !set("show list ls")[args[1].text]:
+		return fmt.Sprintf("%s is not on the list of harmless questions", clip(args[1].text))
 	}
 	return ""
 }
@@ -171,7 +236,10 @@ func psLong(s, next string) psWord {
 
 func psDashed(s, next string) psWord {
 	// -aux and its kin are read the old way.
-	if strings.ContainsRune(s, 'x') && strings.Trim(s, "aAuxwfjlrTv") == "" {
+	if old, columns := strings.CutSuffix(s, "o"); strings.ContainsRune(old, 'x') && strings.Trim(old, "aAuxwfjlrTv") == "" {
+		if columns {
+			return psWord{reason: psColumns(next), used: true, selects: true}
+		}
 		return psWord{selects: true}
 	}
 	for i, c := range s {

@@ -56,12 +56,31 @@ var textPrograms = map[string]*program{
 		report-identical-files label: suppress-common-lines left-column minimal no-dereference
 		strip-trailing-cr expand-tabs initial-tab normal ed rcs speed-large-files show-c-function
 		show-function-line: tabsize: starting-file:`},
-	"sed":  {whole: judgeSed},
-	"gsed": {whole: judgeSed},
-	"awk":  {whole: judgeAwk},
-	"gawk": {whole: judgeAwk},
-	"mawk": {whole: judgeAwk},
-	"nawk": {whole: judgeAwk},
+	"iconv": {reads: true, short: "f:t:cls", long: "from-code: to-code: list silent"},
+	"seq":   {whole: judgeSeq},
+	"sed":   {whole: judgeSed},
+	"gsed":  {whole: judgeSed},
+	"awk":   {whole: judgeAwk},
+	"gawk":  {whole: judgeAwk},
+	"mawk":  {whole: judgeAwk},
+	"nawk":  {whole: judgeAwk},
+}
+
+// judgeSeq accepts a few numbers that are not far apart.
+func judgeSeq(args []word) string {
+	if len(args) > 0 && args[0].text == "-w" {
+		args = args[1:]
+	}
+	if len(args) < 1 || len(args) > 3 {
+		return "it takes one to three numbers here"
+	}
+	for i, a := range args {
+		n := strings.TrimPrefix(a.text, "-")
+		if !isDigits(n) || len(n) > 6 || a.dyn || len(args) == 3 && i == 1 && strings.Trim(n, "0") == "" {
+			return fmt.Sprintf("%s is not a small number", clip(a.text))
+		}
+	}
+	return ""
 }
 
 var grep = &program{
@@ -157,7 +176,7 @@ func scanJq(s string) string {
 		case isNameStart(c):
 			end := nameEnd(s, i)
 			field := i > 0 && s[i-1] == '.' && (i == 1 || s[i-2] != '.')
-			if name := s[i:end]; jqWords[name] && !field {
+			if name := s[i:end]; jqWords[name] && !field && !harmlessJq(s, i, end) {
 				return fmt.Sprintf("the name %s of the filter is not on the list of harmless ones", name)
 			}
 			i = end
@@ -166,6 +185,15 @@ func scanJq(s string) string {
 		}
 	}
 	return ""
+}
+
+// harmlessJq reports whether the name s[i:end] is the key of an object, or goes down a value instead of calling itself.
+func harmlessJq(s string, i, end int) bool {
+	rest := strings.TrimLeft(s[end:], " \t\n")
+	if s[i:end] == "recurse" {
+		return !strings.HasPrefix(rest, "(")
+	}
+	return strings.HasPrefix(rest, ":") && strings.HasSuffix(strings.TrimRight(s[:i], " \t\n"), "{")
 }
 
 // quoted returns the index after the double-quoted string that begins at s[i], or -1

@@ -29,16 +29,82 @@ type piece struct {
 // evalWord undoes the quoting of w and refuses every expansion whose value could
 // matter.
 func evalWord(w *syntax.Word) (word, string) {
+	pieces, dyn, reason := piecesOf(w)
+	if reason != "" {
+		return word{}, reason
+	}
+	if braces(pieces) {
+		return word{}, severalWords
+	}
+	return assemble(pieces, dyn)
+}
+
+const severalWords = "a brace expansion makes words that are not on the line"
+
+// evalArgument is evalWord for an argument of a command, which may become several.
+func evalArgument(w *syntax.Word) ([]word, string) {
+	pieces, dyn, reason := piecesOf(w)
+	if reason != "" {
+		return nil, reason
+	}
+	if !braces(pieces) {
+		one, reason := assemble(pieces, dyn)
+		return []word{one}, reason
+	}
+	texts, ok := expandBraces(pieces)
+	if !ok || dyn {
+		return nil, severalWords
+	}
+	var words []word
+	for _, t := range texts {
+		one, reason := assemble([]piece{{t, true}}, false)
+		if reason != "" {
+			return nil, reason
+		}
+		words = append(words, one)
+	}
+	return words, ""
+}
+
+// evalArguments returns the words of a call, its name first.
+func evalArguments(c *syntax.CallExpr) ([]word, string) {
+	var words []word
+	for i, a := range c.Args {
+		several, reason := evalArgument(a)
+		if reason != "" {
+			return nil, reason
+		}
+		// Of a name, and of git's words, nothing may depend on an expansion: flags are put between them.
+		if len(several) != 1 && (i == 0 || words[0].text == "git") {
+			return nil, severalWords
+		}
+		words = append(words, several...)
+	}
+	// As the name of a command a single bracket is no pattern.
+	if len(words) > 0 && c.Args[0].Lit() == "[" {
+		words[0].glob, words[0].lead = false, false
+	}
+	return words, ""
+}
+
+func piecesOf(w *syntax.Word) (pieces []piece, dyn bool, reason string) {
 	var out word
-	var pieces []piece
 	for _, p := range w.Parts {
-		var reason string
 		pieces, reason = appendPart(pieces, p, &out)
 		if reason != "" {
-			return word{}, reason
+			return nil, false, reason
 		}
 	}
+	return pieces, out.dyn, ""
+}
+
+// assemble joins pieces without a brace expansion.
+func assemble(pieces []piece, dyn bool) (word, string) {
+	out := word{dyn: dyn}
 	var text strings.Builder
+	if len(pieces) > 0 && pieces[0].live && len(pieces[0].text) > 1 && pieces[0].text[0] == '~' && strings.IndexByte("+-0123456789", pieces[0].text[1]) >= 0 {
+		return word{}, "where the directories of the shell are is unknown"
+	}
 	for _, p := range pieces {
 		if p.live {
 			if reason := scanLive(p.text); reason != "" {
@@ -52,9 +118,6 @@ func evalWord(w *syntax.Word) (word, string) {
 		text.WriteString(p.text)
 	}
 	out.text = text.String()
-	if braces(pieces) {
-		return word{}, "a brace expansion makes words that are not on the line"
-	}
 	return out, ""
 }
 
