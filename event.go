@@ -61,6 +61,7 @@ type StepFinished struct {
 	Name   string
 	OK     bool
 	Reason string // if not OK
+	Err    error  // the same, for those who tell people
 }
 
 // BriefFrozen says that the requirements are settled.

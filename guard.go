@@ -27,7 +27,7 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 	step := baseName(r.Step)
 	goal := readGoal(rt)
 	if !goal.Complete() {
-		return Decision{}, fmt.Errorf("judge: %s is gone or not complete", workbench.Goal)
+		return Decision{}, fmt.Errorf("judge by %s: %w", workbench.Goal, ErrNoGoal)
 	}
 	var verdict document.Verdict
 	label := JudgeLabel(step, st.Round)
@@ -52,7 +52,7 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 		},
 	})
 	if err != nil {
-		return Decision{}, fmt.Errorf("the judge could not decide: %w", err)
+		return Decision{}, &JudgeError{err}
 	}
 	rt.emit(Judged{Step: step, Round: st.Round, Rounds: g.rounds, Verdict: verdict})
 	switch {
@@ -61,11 +61,10 @@ func (g *goalGuard) gate(ctx context.Context, st *State, r StepResult) (Decision
 	case verdict.State == document.Unreachable:
 		return g.unreachable(ctx, st, result, verdict)
 	case st.Round >= g.rounds:
-		return Decision{}, &Abort{Reason: fmt.Sprintf("not achieved after %d rounds", st.Round) + because(verdict)}
+		return Decision{}, judgedAbort(RoundsUsed, st.Round, fmt.Sprintf("not achieved after %d rounds", st.Round), verdict)
 	case st.still.rounds >= maxStillRounds:
-		return Decision{}, &Abort{
-			Reason: fmt.Sprintf("stuck: %d rounds in a row have changed nothing in the workspace", st.still.rounds) + because(verdict),
-		}
+		return Decision{}, judgedAbort(StandingStill, st.still.rounds,
+			fmt.Sprintf("stuck: %d rounds in a row have changed nothing in the workspace", st.still.rounds), verdict)
 	}
 	st.still.judged = rt.look() // judging may have changed something too
 	next := say(g.lang, "work.notyet", map[string]any{
@@ -80,7 +79,8 @@ func (g *goalGuard) sendBack(_ *State, d Decision) string { return d.next }
 
 // unreachable asks the person what to do with a goal that the judge holds for unreachable.
 func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResult, v document.Verdict) (Decision, error) {
-	stop := &Abort{Reason: "the judge holds the goal for unreachable" + because(v), ForPerson: true}
+	stop := judgedAbort(GoalUnreachable, st.Round, "the judge holds the goal for unreachable", v)
+	stop.ForPerson = true
 	human := st.Runtime.opts.Human
 	if human == nil {
 		return Decision{}, stop
@@ -106,13 +106,23 @@ func (g *goalGuard) unreachable(ctx context.Context, st *State, judged StepResul
 		said = ""
 	}
 	// Anything else is the person's own words against the verdict.
-	return g.again(st, v, "the person disagrees", say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": said}))
+	return g.again(st, v, DisagreedTooLate, "the person disagrees", say(g.lang, "work.disagree", map[string]any{"Reason": v.Reason, "Remark": said}))
 }
 
-// again sends the work back on the person's word, if there is a round left.
-func (g *goalGuard) again(st *State, v document.Verdict, reason, words string) (Decision, error) {
+// judgedAbort ends the workflow after a verdict.
+func judgedAbort(cause AbortCause, rounds int, what string, v document.Verdict) *Abort {
+	a := &Abort{Reason: what + because(v), Cause: cause, Rounds: rounds, Unclear: v.State == document.Unclear}
+	if !a.Unclear {
+		a.Judge = oneLine(v.Reason)
+	}
+	return a
+}
+
+// again sends the work back on the person's word, if there is a round left; otherwise the workflow ends for cause.
+func (g *goalGuard) again(st *State, v document.Verdict, cause AbortCause, reason, words string) (Decision, error) {
 	if st.Round >= g.rounds {
 		return Decision{}, &Abort{
+			Cause: cause, Rounds: st.Round,
 			Reason: fmt.Sprintf("%s, but no round is left after %d; run flower again to go on", reason, st.Round), ForPerson: true,
 		}
 	}
@@ -134,7 +144,7 @@ func (g *goalGuard) change(ctx context.Context, st *State, said string, v docume
 		return Decision{}, fmt.Errorf("change the goal: %w", err)
 	}
 	words := say(g.lang, "work.changed", map[string]any{"Change": said, "Goal": readGoal(rt).PromptBlock()})
-	return g.again(st, v, "the goal was changed", words)
+	return g.again(st, v, GoalChangedTooLate, "the goal was changed", words)
 }
 
 // because is a verdict's reason as the end of a sentence.

@@ -150,7 +150,7 @@ func (r *runner) step(ctx context.Context, i int) error {
 	}
 	finished := StepFinished{Name: s.Name, OK: err == nil}
 	if err != nil {
-		finished.Reason = err.Error()
+		finished.Reason, finished.Err = err.Error(), err
 	}
 	r.rt.emit(finished)
 	var abort *Abort
@@ -239,7 +239,7 @@ func (r *runner) tries(ctx context.Context, s *Step, a Attempt) (StepResult, err
 				a.Prompt, a.SessionID = words, result.SessionID
 				continue
 			}
-			err = fmt.Errorf("not accepted: %s", decision.Reason)
+			err = &RejectedError{Reason: decision.Reason, Missing: decision.missing}
 		}
 		if retries >= s.Retries {
 			return result, err

@@ -374,7 +374,7 @@ func (rt *Runtime) failed(ctx context.Context, row *StepResult, err error) error
 		return nil
 	}
 	if isOverflow(err) {
-		err = fmt.Errorf("the context window is full: %w", err)
+		err = &FullError{err}
 	}
 	if ctx.Err() == nil {
 		rt.edit(func() { row.Errors = append(row.Errors, err.Error()) })

@@ -106,7 +106,7 @@ func (rt *Runtime) sayIncomplete(step, name string, complete bool) {
 
 // incomplete refuses a document that misses sections; words say so to its author.
 func incomplete(missing, words string) Decision {
-	return Decision{Reason: "the document lacks " + missing, next: words}
+	return Decision{Reason: "the document lacks " + missing, next: words, missing: missing}
 }
 
 // sendDocumentBack is the OnReject of the steps that write documents.

@@ -89,7 +89,8 @@ type Decision struct {
 	Reason  string            // why not
 	Verdict *document.Verdict // of a judge, if there was one
 
-	next string // of the goal guard: what the next round is told
+	next    string // of the goal guard: what the next round is told
+	missing string // of a document: the sections it lacks
 }
 
 // Accept passes a result.
@@ -98,15 +99,63 @@ func Accept() Decision { return Decision{Pass: true} }
 // Reject sends a result back.
 func Reject(reason string) Decision { return Decision{Reason: reason} }
 
+// AbortCause says why the goal guard ended a workflow.
+type AbortCause int
+
+// The causes. OtherCause is that of a gate of somebody else's: what there is to say is in Abort.Reason.
+const (
+	OtherCause         AbortCause = iota
+	RoundsUsed                    // not achieved after Abort.Rounds rounds
+	StandingStill                 // Abort.Rounds rounds in a row have changed nothing
+	GoalUnreachable               // the judge says so
+	DisagreedTooLate              // the person disagrees with the judge, and no round is left
+	GoalChangedTooLate            // the person has changed the goal, and no round is left
+)
+
 // Abort is the error with which a gate ends the whole workflow.
 type Abort struct {
-	Reason string
+	Reason string // in English
+	Cause  AbortCause
+	Rounds int
+	// Judge is what the judge said of it, one line; "" if nothing. Unclear says that the verdict was not clear.
+	Judge   string
+	Unclear bool
 	// ForPerson says that only a person can decide how to go on.
 	ForPerson bool
 }
 
 // Error implements error.
 func (e *Abort) Error() string { return e.Reason }
+
+// RejectedError is a result that a gate did not accept.
+type RejectedError struct {
+	Reason  string // in English
+	Missing string // sections that a document lacks; "" if it is for something else
+}
+
+// Error implements error.
+func (e *RejectedError) Error() string { return "not accepted: " + e.Reason }
+
+// JudgeError is a judge that came to no verdict.
+type JudgeError struct{ Err error }
+
+// Error implements error.
+func (e *JudgeError) Error() string { return fmt.Sprintf("the judge could not decide: %v", e.Err) }
+
+// Unwrap returns the cause.
+func (e *JudgeError) Unwrap() error { return e.Err }
+
+// ErrNoGoal is a goal that is gone or lacks something when a judge is to use it.
+var ErrNoGoal = errors.New("the goal is gone or not complete")
+
+// FullError is a context window that is full and cannot be left.
+type FullError struct{ Err error }
+
+// Error implements error.
+func (e *FullError) Error() string { return fmt.Sprintf("the context window is full: %v", e.Err) }
+
+// Unwrap returns the cause.
+func (e *FullError) Unwrap() error { return e.Err }
 
 // StepError is a step that failed.
 type StepError struct {

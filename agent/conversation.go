@@ -56,7 +56,7 @@ func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
 // run is the whole life of the conversation; it always emits Finished.
 func (c *conversation) run(ctx context.Context, prompt, promptID, title string) (Result, error) {
 	err := c.converse(ctx, prompt, promptID, title)
-	var lost *storeError
+	var lost *StoreError
 	if err != nil && ctx.Err() != nil && !errors.As(err, &lost) {
 		err = context.Cause(ctx)
 	}
@@ -129,7 +129,7 @@ func (c *conversation) loop(ctx context.Context) error {
 		if stop != StopMaxTokens && !(silent && stop == StopPauseTurn) {
 			continued = 0
 		} else if continued++; continued > maxContinuations {
-			return fmt.Errorf("run agent: the answer was cut off (%s) %d times in a row", stop, continued)
+			return &CutOffError{Stop: stop, Times: continued}
 		}
 		if stop == StopMaxTokens {
 			silent = false
@@ -432,23 +432,26 @@ func (c *conversation) write(ctx context.Context, entry transcript.Entry) error 
 	o := &c.engine.opts
 	write := func() error { return o.Log.Append(context.WithoutCancel(ctx), c.key, entry) }
 	if err := o.Room.Keep(ctx, write); err != nil {
-		return &storeError{session: c.key.Session, err: err}
+		return &StoreError{Session: c.key.Session, Err: err}
 	}
 	c.parent = entry.UUID
 	return nil
 }
 
-// storeError is an entry that could not be stored. Unlike other failures it is reported even if the run was cancelled
+// StoreError is an entry that could not be stored. Unlike other failures it is reported even if the run was cancelled
 // at the same time: something that has happened is not written down.
-type storeError struct {
-	session string
-	err     error
+type StoreError struct {
+	Session string
+	Err     error
 }
 
-func (e *storeError) Error() string {
-	return fmt.Sprintf("store entry of session %s: %v", e.session, e.err)
+// Error implements error.
+func (e *StoreError) Error() string {
+	return fmt.Sprintf("store entry of session %s: %v", e.Session, e.Err)
 }
-func (e *storeError) Unwrap() error { return e.err }
+
+// Unwrap returns the cause.
+func (e *StoreError) Unwrap() error { return e.Err }
 
 func firstOf(a, b string) string {
 	if a != "" {

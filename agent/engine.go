@@ -219,6 +219,17 @@ func subagentNames(specs []Spec) string {
 	return names
 }
 
+// CutOffError is an answer that broke off at its limit of length again and again.
+type CutOffError struct {
+	Stop  string // the API's stop reason
+	Times int    // in a row
+}
+
+// Error implements error.
+func (e *CutOffError) Error() string {
+	return fmt.Sprintf("the answer was cut off (%s) %d times in a row", e.Stop, e.Times)
+}
+
 // RefusalError is an answer that the model declined to give.
 type RefusalError struct {
 	Details string // what the endpoint says of it; may be empty

@@ -70,7 +70,7 @@ func (c *conversation) begin(ctx context.Context, call transcript.Block) error {
 	o := &c.engine.opts
 	write := func() error { return o.Log.Begin(context.WithoutCancel(ctx), c.key, call.ID) }
 	if err := o.Room.Keep(ctx, write); err != nil {
-		return &storeError{session: c.key.Session, err: err}
+		return &StoreError{Session: c.key.Session, Err: err}
 	}
 	return nil
 }

@@ -252,7 +252,7 @@ func TestStall(t *testing.T) {
 					return
 				}
 				var e *agent.ModelError
-				if res != nil || !errors.As(err, &e) || e.Kind != agent.Transient || e.Outage != agent.Offline || !errors.Is(err, errStalled) {
+				if res != nil || !errors.As(err, &e) || e.Kind != agent.Transient || e.Outage != agent.Offline || !errors.Is(err, ErrStalled) {
 					t.Errorf("got %+v, %#v", res, err)
 				}
 			})

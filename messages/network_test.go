@@ -199,7 +199,7 @@ func TestSleep(t *testing.T) {
 					t.Errorf("an answer was given up: %v", err)
 				case c.hang && (!errors.As(err, &e) || e.Outage != agent.Offline || time.Since(began) != c.after):
 					t.Errorf("%v after %v, want one after %v", err, time.Since(began), c.after)
-				case c.jump == time.Hour && c.hang && (!errors.Is(err, errAsleep) || !strings.Contains(e.Message, "asleep")):
+				case c.jump == time.Hour && c.hang && (!errors.Is(err, ErrAsleep) || !strings.Contains(e.Message, "asleep")):
 					t.Errorf("got %v", err)
 				}
 			})

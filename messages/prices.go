@@ -27,23 +27,16 @@ func (p Prices) Cost(model string, u transcript.Usage) (usd float64, known bool)
 	return Cost(model, u)
 }
 
-// PriceError says why a table of prices cannot be used.
-type PriceError struct {
-	Line   int    // from 1
-	Model  string // "" if the fault is in no entry
-	Reason string
-}
-
-// Error implements error.
-func (e *PriceError) Error() string {
-	if e.Model != "" {
-		return fmt.Sprintf("line %d, %q: %s", e.Line, e.Model, e.Reason)
-	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
-}
-
 // maxPrice is far above what a million tokens have ever cost, in USD: more is a price of something else.
 const maxPrice = 100_000
+
+// maxOver is far above every window, in tokens.
+const maxOver = 1e9
+
+// bounds writes both ends of a range.
+func bounds(low, high float64) string {
+	return fmt.Sprintf("%s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))
+}
 
 // What the vendor's list charges for the cache, as a multiple of the input price (2026-11-29).
 const (
@@ -69,9 +62,9 @@ func ParsePrices(data []byte) (Prices, error) {
 		name := modelKey(id)
 		switch _, twice := prices[name]; {
 		case name == "":
-			return r.fail("the name of the model is empty")
+			return r.fail(PriceNoName, "", "")
 		case twice:
-			return r.fail("this model is there twice")
+			return r.fail(PriceTwice, "", "")
 		}
 		p, err := r.price(true)
 		prices[name] = p
@@ -80,7 +73,7 @@ func ParsePrices(data []byte) (Prices, error) {
 	})
 	if err == nil {
 		if _, more := r.dec.Token(); !errors.Is(more, io.EOF) {
-			err = r.fail("something follows the table")
+			err = r.fail(PriceMore, "", "")
 		}
 	}
 	if err != nil {
@@ -99,9 +92,9 @@ type priceReader struct {
 	model string
 }
 
-func (r *priceReader) fail(format string, args ...any) error {
+func (r *priceReader) fail(why PriceFault, key, detail string) error {
 	before := r.data[:min(int(r.dec.InputOffset()), len(r.data))]
-	return &PriceError{Line: 1 + bytes.Count(before, []byte("\n")), Model: r.model, Reason: fmt.Sprintf(format, args...)}
+	return &PriceError{Line: 1 + bytes.Count(before, []byte("\n")), Model: r.model, Why: why, Key: key, Detail: detail}
 }
 
 // token reads the next token; want says what should have been there.
@@ -110,11 +103,11 @@ func (r *priceReader) token(want string) (json.Token, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.fail("the file ends where %s is due", want)
+		return nil, r.fail(PriceCutShort, "", want)
 	case errors.As(err, &syntax):
-		return nil, r.fail("not JSON: %v", err)
+		return nil, r.fail(PriceNotJSON, "", err.Error())
 	case err != nil:
-		return nil, r.fail("%v", err)
+		return nil, r.fail(PriceNotJSON, "", err.Error())
 	}
 	return t, nil
 }
@@ -126,7 +119,7 @@ func (r *priceReader) object(member func(key string) error) error {
 		return err
 	}
 	if t != json.Delim('{') {
-		return r.fail("not an object; write one like {%s}", priceExample)
+		return r.fail(PriceNotObject, "", "{"+priceExample+"}")
 	}
 	for r.dec.More() {
 		key, err := r.token("a name")
@@ -135,7 +128,7 @@ func (r *priceReader) object(member func(key string) error) error {
 		}
 		name, ok := key.(string)
 		if !ok {
-			return r.fail("not a name: %v", key)
+			return r.fail(PriceNotJSON, "", fmt.Sprintf("not a name: %v", key))
 		}
 		if err := member(name); err != nil {
 			return err
@@ -154,33 +147,33 @@ func (r *priceReader) price(tiers bool) (p Price, err error) {
 	said := map[string]bool{}
 	err = r.object(func(key string) error {
 		if said[key] {
-			return r.fail("%s is there twice", key)
+			return r.fail(PriceKeyTwice, key, "")
 		}
 		said[key] = true
 		var err error
 		switch field := fields[key]; {
 		case field != nil:
-			*field, err = r.number(key, 0, maxPrice, "USD for a million tokens")
+			*field, err = r.number(key, 0, maxPrice, PriceRange)
 		case tiers && key == "over":
 			var n float64
-			n, err = r.number(key, 1, 1e9, "a number of tokens")
+			n, err = r.number(key, 1, maxOver, PriceTokens)
 			if p.Over = int(n); err == nil && float64(p.Over) != n {
-				err = r.fail("over must be a whole number of tokens")
+				err = r.fail(PriceTokens, key, bounds(1, maxOver))
 			}
 		case tiers && key == "long":
 			p.Long = new(Price)
 			*p.Long, err = r.price(false)
 		default:
-			err = r.fail("unknown key %q; there are %s", key, strings.Join(priceKeys(tiers), ", "))
+			err = r.fail(PriceUnknownKey, key, strings.Join(priceKeys(tiers), ", "))
 		}
 		return err
 	})
 	switch {
 	case err != nil:
 	case !said["input"] || !said["output"]:
-		err = r.fail("the prices of input and output have to be there")
+		err = r.fail(PriceMissing, "", "")
 	case said["over"] != said["long"]:
-		err = r.fail("over and long go together: the prices of requests with a context of more than so many tokens")
+		err = r.fail(PriceHalfLong, "", "")
 	}
 	for key, factor := range map[string]float64{"cache_read": readFactor, "cache_write": writeFactor, "cache_write_1h": write1hFactor} {
 		if !said[key] {
@@ -198,7 +191,7 @@ func priceKeys(tiers bool) []string {
 	return keys
 }
 
-func (r *priceReader) number(key string, low, high float64, what string) (float64, error) {
+func (r *priceReader) number(key string, low, high float64, what PriceFault) (float64, error) {
 	t, err := r.token("a number")
 	if err != nil {
 		return 0, err
@@ -206,7 +199,7 @@ func (r *priceReader) number(key string, low, high float64, what string) (float6
 	n, ok := t.(json.Number)
 	f, err := strconv.ParseFloat(n.String(), 64)
 	if !ok || err != nil || f < low || f > high {
-		return 0, r.fail("%s must be %s, a number from %v to %v", key, what, low, high)
+		return 0, r.fail(what, key, bounds(low, high))
 	}
 	return max(f, 0), nil // no -0
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Causes with which a request is cancelled.
+// Causes with which a request is given up: the Err of an [agent.ModelError].
 var (
-	errStalled = errors.New("the endpoint said nothing for too long")
-	errAsleep  = errors.New("the computer was asleep, and the endpoint said nothing afterwards")
+	ErrStalled = errors.New("the endpoint said nothing for too long")
+	ErrAsleep  = errors.New("the computer was asleep, and the endpoint said nothing afterwards")
 )
 
 const (
@@ -57,7 +57,7 @@ func watch(ctx context.Context, limit time.Duration, now func() time.Time) *watc
 func (w *watchdog) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.awaits, w.began, w.wall, w.cause = true, time.Now(), w.now().Round(0), errStalled
+	w.awaits, w.began, w.wall, w.cause = true, time.Now(), w.now().Round(0), ErrStalled
 	w.deadline = w.began.Add(w.limit)
 	next := min(w.limit, watchTick)
 	if w.timer == nil {
@@ -84,8 +84,8 @@ func (w *watchdog) look() {
 	}
 	now := time.Now()
 	ahead := w.now().Round(0).Sub(w.wall) - now.Sub(w.began)
-	if ahead > watchJump && errors.Is(w.cause, errStalled) && now.Add(watchGrace).Before(w.deadline) {
-		w.deadline, w.cause = now.Add(watchGrace), errAsleep
+	if ahead > watchJump && errors.Is(w.cause, ErrStalled) && now.Add(watchGrace).Before(w.deadline) {
+		w.deadline, w.cause = now.Add(watchGrace), ErrAsleep
 	}
 	if left := w.deadline.Sub(now); left > 0 {
 		w.timer.Reset(min(left, watchTick))
@@ -106,9 +106,9 @@ func (w *watchdog) stop() {
 // gaveUp is why the watchdog itself ended the request, for people and for programs; nil if it did not.
 func (w *watchdog) gaveUp() (why string, cause error) {
 	switch cause = context.Cause(w.ctx); {
-	case errors.Is(cause, errStalled):
+	case errors.Is(cause, ErrStalled):
 		return fmt.Sprintf("nothing came for %v, the request was given up", w.limit), cause
-	case errors.Is(cause, errAsleep):
+	case errors.Is(cause, ErrAsleep):
 		return fmt.Sprintf("the computer was asleep and nothing came for %v after, the request was given up", watchGrace), cause
 	}
 	return "", nil

@@ -199,7 +199,7 @@ const (
 	unused    = `! not used: a file of earlier runs cannot be read \(.*\); it is kept as runs/%s\.bad-\d{8}-\d{6}`
 	unwritten = `! %s cannot be written, it is tried again later: .*`
 	unlocked  = `! locks do not work in the run directory, so nothing keeps a second flower out: .*`
-	newStore  = `! starting with a new store: the old one cannot be used \(not a sessions database: .*\); it is kept as runs/sessions\.db\.bad-\d{8}-\d{6}`
+	newStore  = `! starting with a new store: the old one cannot be used \(this is no store of conversations of flower.*\); it is kept as runs/sessions\.db\.bad-\d{8}-\d{6}`
 	again     = `! %s begins again: \.flower/notes/%s is damaged or unfinished; it goes to the archive when a new one is there`
 )
 
@@ -429,7 +429,7 @@ func TestDamageDeepInside(t *testing.T) {
 		t.Fatalf("%d pages of %d bytes damaged", hit, len(data))
 	}
 	code, out := s.run("--timeout", "0")
-	if s.says(out, `flower: .*the store is damaged.* - nothing of it was changed; start flower again: .*`); code != 1 {
+	if s.says(out, `flower: .*the store of conversations is damaged.* - nothing of it was changed; start flower again: .*`); code != 1 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	code, out = s.run("--timeout", "0")
@@ -457,7 +457,7 @@ func TestDamagedStoreInUse(t *testing.T) {
 			lease, err := disk.TakeLease(filepath.Join(runs, filepath.FromSlash(name)), s.owner(`"run":"x"`))
 			s.must(err)
 			code, out := s.run("once", "hello")
-			if s.says(out, `flower: .*not a sessions database.*`); code != 2 {
+			if s.says(out, `flower: .*this is no store of conversations.*`); code != 2 {
 				s.Errorf("exit code %d\n%s", code, out)
 			}
 			if got, err := os.ReadFile(filepath.Join(runs, "sessions.db")); err != nil || !bytes.Equal(got, damaged) {

@@ -57,7 +57,7 @@ func (a *app) runAdopt(ctx context.Context) error {
 		a.out.Line(a.Say("adopt.nothing"))
 		return nil
 	case errors.Is(err, flower.ErrOriginExists):
-		return &usageError{errors.New(a.Say("adopt.copy", text.Data{"From": oneLine(from)}))}
+		return &usageError{spoken(a.Say("adopt.copy", text.Data{"From": oneLine(from)}))}
 	case err != nil:
 		return err
 	}

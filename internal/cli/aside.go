@@ -137,7 +137,7 @@ func (a *asides) serve(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			a.run.printer.Aside(a.run.Say("aside.failed", text.Data{"Err": oneLine(err.Error())}), "")
+			a.run.printer.Aside(a.run.Say("aside.failed", text.Data{"Err": a.run.explainer().explain(err)}), "")
 		default:
 			a.run.printer.Aside(a.run.Say("aside.answer", text.Data{
 				"Text": oneLine(question), "Cost": text.Dollars(row.CostUSD, row.Unpriced),

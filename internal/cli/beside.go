@@ -37,7 +37,7 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 			g.events.running(owner)
 			return true, nil
 		}
-		g.out.Line("== " + g.Say("beside.shown", text.Data{"Who": g.who(owner), "At": g.at(owner)}))
+		g.out.Line("== " + g.Say("beside.shown", text.Data{"Who": who(g.Printer, owner), "At": g.at(owner)}))
 		g.out.Line("   " + g.Say("beside.next"))
 		return true, nil
 	case "/new":
@@ -83,12 +83,12 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 		g.events.Event(*g.receipt)
 		return true, nil
 	}
-	id, data := "beside.taken", text.Data{"Who": g.who(owner), "Text": oneLine(g.ask)}
+	id, data := "beside.taken", text.Data{"Who": who(g.Printer, owner), "Text": oneLine(g.ask)}
 	switch {
 	case g.receipt.InBrief:
 		id = "beside.inbrief"
 	case g.receipt.BriefErr != nil:
-		id, data["Err"] = "beside.notinbrief", oneLine(g.receipt.BriefErr.Error())
+		id, data["Err"] = "beside.notinbrief", g.explainer().explain(g.receipt.BriefErr)
 	}
 	g.out.Line("+ " + g.Say(id, data))
 	return true, nil
@@ -153,11 +153,11 @@ func (g *goRun) claim(ctx context.Context, r *rig) (done bool, err error) {
 }
 
 // who says which flower has something.
-func (a *app) who(o flower.Owner) string {
+func who(p *text.Printer, o flower.Owner) string {
 	if o.PID == 0 {
-		return a.Say("owner.unknown")
+		return p.Say("owner.unknown")
 	}
-	return a.Say("owner", text.Data{"PID": fmt.Sprint(o.PID), "Host": oneLine(o.Host), "Since": o.Started.In(time.Local).Format(time.DateTime)})
+	return p.Say("owner", text.Data{"PID": fmt.Sprint(o.PID), "Host": oneLine(o.Host), "Since": o.Started.In(time.Local).Format(time.DateTime)})
 }
 
 // at says where a flower's run is and what it has cost.
@@ -176,11 +176,11 @@ func (a *app) at(o flower.Owner) string {
 }
 
 // inUse says what another flower has, and what to do.
-func (a *app) inUse(busy *flower.InUse) string {
+func inUse(p *text.Printer, busy *flower.InUse) string {
 	if busy.Session != "" {
-		return a.Say("inuse.session", text.Data{"Session": busy.Session, "Who": a.who(busy.Owner)})
+		return p.Say("inuse.session", text.Data{"Session": busy.Session, "Who": who(p, busy.Owner)})
 	}
-	return a.Say("inuse.rundir", text.Data{"Who": a.who(busy.Owner), "Where": oneLine(busy.Owner.Workspace)})
+	return p.Say("inuse.rundir", text.Data{"Who": who(p, busy.Owner), "Where": oneLine(busy.Owner.Workspace)})
 }
 
 // openStore opens the store, which makes the run directory. What is in its place and cannot be used is put aside, which

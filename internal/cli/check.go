@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,7 +107,7 @@ func (a *app) checkDir(path, what string, must bool) error {
 	case errors.Is(err, fs.ErrPermission):
 		return bad("place.denied")
 	case err != nil:
-		return &usageError{fmt.Errorf("%s: %w", a.Say(what), err)}
+		return &usageError{&aboutError{a.Say(what), err}}
 	case !info.IsDir():
 		return bad("place.file")
 	case unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK) != nil:
@@ -118,16 +117,16 @@ func (a *app) checkDir(path, what string, must bool) error {
 }
 
 func (a *app) badPlace(id, what, path string) error {
-	return &usageError{errors.New(a.Say(id, text.Data{"What": a.Say(what), "Path": path}))}
+	return &usageError{spoken(a.Say(id, text.Data{"What": a.Say(what), "Path": path}))}
 }
 
 // checkRequest says why a text cannot be a request.
 func (a *app) checkRequest(s string) error {
 	switch {
 	case len(s) > maxRequest:
-		return &usageError{errors.New(a.Say("request.long", text.Data{"KiB": maxRequest >> 10}))}
+		return &usageError{spoken(a.Say("request.long", text.Data{"KiB": maxRequest >> 10}))}
 	case !utf8.ValidString(s):
-		return &usageError{errors.New(a.Say("request.utf8"))}
+		return &usageError{spoken(a.Say("request.utf8"))}
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 
 	"flower"
 	"flower/agent"
-	"flower/internal/config"
 	"flower/internal/text"
 	"flower/internal/tui"
 	"flower/messages"
@@ -120,7 +119,7 @@ func (a *app) report(err error) int {
 	if err == nil || errors.As(err, &stop) {
 		return code
 	}
-	line := a.wrong(err)
+	line := a.explainer().alone(err)
 	if hint := a.hint(err); hint != "" {
 		line += " - " + hint
 	}
@@ -128,34 +127,8 @@ func (a *app) report(err error) int {
 	return code
 }
 
-// wrong says in one line what went wrong.
-func (a *app) wrong(err error) string {
-	line := oneLine(err.Error())
-	var busy *flower.InUse
-	var budget *budgetError
-	var elsewhere *config.EndpointError
-	switch {
-	case errors.Is(err, config.ErrNoCredentials):
-		line = a.Say("config.none")
-	case errors.As(err, &elsewhere):
-		line = a.elsewhere(elsewhere)
-	case errors.As(err, &busy):
-		line = a.inUse(busy)
-	case errors.As(err, &budget):
-		line = a.outOfMoney(budget)
-	}
-	return line
-}
-
-// elsewhere says why an endpoint that the directory names is not used.
-func (a *app) elsewhere(e *config.EndpointError) string {
-	home := a.getenv("HOME")
-	data := text.Data{"Path": tilde(e.File, home), "URL": e.BaseURL, "Source": tilde(e.Credential, home)}
-	if e.Credential == "" {
-		return a.Say("config.keyless", data)
-	}
-	return a.Say("config.elsewhere", data)
-}
+// explainer says errors in the language of the interface.
+func (a *app) explainer() explainer { return explainer{Printer: a.Printer, home: a.getenv("HOME")} }
 
 // hint is what a person can do about an error; "" where its own text says it.
 func (a *app) hint(err error) string {
@@ -170,6 +143,10 @@ func (a *app) hint(err error) string {
 	}
 	if errors.Is(err, sqlite.ErrNotDatabase) {
 		return a.Say("hint.store")
+	}
+	var flag *flagError
+	if errors.As(err, &flag) {
+		return a.Say("hint.help")
 	}
 	var model *agent.ModelError
 	if !errors.As(err, &model) {

@@ -39,7 +39,7 @@ func (o *confineFlags) check(a *app) error {
 		}
 		var err error
 		if o.granted[i], err = filepath.EvalSymlinks(path); err != nil {
-			return &usageError{fmt.Errorf("%s: %w", a.Say("place.granted"), err)}
+			return &usageError{&aboutError{a.Say("place.granted"), err}}
 		}
 	}
 	return nil

@@ -56,20 +56,11 @@ func (d *dialogue) ask(ctx context.Context, q question) (string, error) {
 			continue
 		}
 		if err := q.check(said); err != nil {
-			d.err.Line("! " + d.reason(err))
+			d.err.Line("! " + d.explainer().explain(err))
 			continue
 		}
 		return said, nil
 	}
-}
-
-// reason is what is wrong with a value that was just typed: where it came from need not be said.
-func (d *dialogue) reason(err error) string {
-	var bad *config.ValueError
-	if errors.As(err, &bad) {
-		return bad.Reason
-	}
-	return err.Error()
 }
 
 // line reads one. The goroutine that reads hangs in the system when ctx ends, and is left behind with the program.
@@ -108,7 +99,7 @@ func (d *dialogue) line(ctx context.Context, secret bool) (string, error) {
 		case a.err != nil:
 			return "", errLeft
 		case len(a.said) > maxRequest:
-			return "", &usageError{errors.New(d.Say("request.long", text.Data{"KiB": maxRequest >> 10}))}
+			return "", &usageError{spoken(d.Say("request.long", text.Data{"KiB": maxRequest >> 10}))}
 		}
 		return strings.ToValidUTF8(a.said, "\uFFFD"), nil
 	}

@@ -132,7 +132,7 @@ func (s *eventStream) Notice(_, id string, data ...text.Data) {
 func noticeCode(id string) string { return strings.ReplaceAll(id, ".", "_") }
 
 func (s *eventStream) storeLost(why error, kept string) {
-	what := s.say.Say("fresh.store", text.Data{"Detail": oneLine(why.Error())})
+	what := s.say.Say("fresh.store", text.Data{"Detail": explainer{Printer: s.say}.explain(why)})
 	if kept != "" {
 		what += s.say.Say("fresh.kept", text.Data{"Path": kept})
 	}
@@ -187,7 +187,7 @@ func (a *app) endEvents(err error, code int) {
 	end.OK, end.ExitCode = code == exitOK, code
 	end.DurationS = since(a.events.began, a.Now())
 	if code != exitOK {
-		message := a.wrong(err)
+		message := a.explainer().alone(err)
 		end.Error = &message
 		a.events.write(errorEvent{Message: message, Hint: a.hint(err), ExitCode: &code})
 	}

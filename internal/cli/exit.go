@@ -50,6 +50,15 @@ func (e *usageError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *usageError) Unwrap() error { return e.err }
 
+// flagError is a flag that does not exist, or whose value is none.
+type flagError struct{ err error }
+
+// Error implements error.
+func (e *flagError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *flagError) Unwrap() error { return e.err }
+
 // stopError is a run that a signal has ended.
 type stopError struct{ code int }
 

@@ -72,7 +72,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 // check refuses values that mean nothing.
 func (o goOptions) check(a *app) error {
 	bad := func(flag string, value any, id string) error {
-		return &usageError{fmt.Errorf("--%s %v: %s", flag, value, a.Say(id))}
+		return &usageError{spoken(fmt.Sprintf("--%s %v: %s", flag, value, a.Say(id)))}
 	}
 	switch {
 	case o.asks < -1:
@@ -86,7 +86,7 @@ func (o goOptions) check(a *app) error {
 	case o.window < 0:
 		return bad("window", o.window, "value.window")
 	case o.noTrim && a.global.trim:
-		return &usageError{errors.New(a.Say("value.trim"))}
+		return &usageError{spoken(a.Say("value.trim"))}
 	}
 	return nil
 }
@@ -324,7 +324,7 @@ func (g *goRun) request(ctx context.Context) error {
 		case !ok && g.input.terminal:
 			return &stopError{exitOK} // left with Ctrl-D: nothing has begun
 		case !g.input.terminal:
-			return &usageError{errors.New(g.Say("request.none"))}
+			return &usageError{spoken(g.Say("request.none"))}
 		}
 	}
 }

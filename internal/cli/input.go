@@ -109,7 +109,7 @@ func (in *input) next(ctx context.Context) (string, bool, error) {
 			case in.app.tty == nil:
 				return "", false, err
 			}
-			in.app.tty.PutBack(line.Text, err.Error())
+			in.app.tty.PutBack(line.Text, in.app.explainer().explain(err))
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui
 	}
 	// The line was taken out of the terminal: that the work ends at this moment must not lose it.
 	if err := human.Say(context.WithoutCancel(ctx), said); err != nil {
-		in.refuse(said, in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": oneLine(err.Error())}))
+		in.refuse(said, in.app.Say("note.lost", text.Data{"Text": oneLine(said), "Err": in.app.explainer().explain(err)}))
 	}
 }
 

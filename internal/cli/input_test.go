@@ -220,7 +220,7 @@ func TestSupervise(t *testing.T) {
 	})
 	t.Run("a crash is an error", func(t *testing.T) {
 		err := newApp(nil).supervise(func(context.Context, *watch) error { panic("boom") })
-		if err == nil || err.Error() != "internal error: boom" {
+		if err == nil || err.Error() != "internal error, a fault of flower: boom" {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -39,7 +39,7 @@ func (a *app) openTerminal(redactor *config.Redactor) error {
 	case "off":
 		opts.Patience = -1
 	default:
-		return &usageError{fmt.Errorf("%s=%s: %s", envNotify, oneLine(how), a.Say("value.notify"))}
+		return &usageError{spoken(fmt.Sprintf("%s=%s: %s", envNotify, oneLine(how), a.Say("value.notify")))}
 	}
 	t, err := tui.Open(opts)
 	if err != nil {
@@ -110,7 +110,7 @@ func (in *input) command(ctx context.Context, said string) bool {
 		}
 	case "/status":
 		if err := a.runStatus(ctx, false); err != nil {
-			a.err.Line("! " + oneLine(err.Error()))
+			a.err.Line("! " + a.explainer().alone(err))
 		}
 	default:
 		return false

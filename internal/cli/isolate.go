@@ -61,7 +61,7 @@ func (g *goRun) isolate(ctx context.Context) error {
 	var bad *worktree.UnfitError
 	switch {
 	case errors.As(err, &bad):
-		return &usageError{errors.New("--isolate: " + g.Say(unfit[bad.Why], text.Data{"Path": g.place.workspace, "Detail": oneLine(bad.Detail)}))}
+		return &usageError{spoken("--isolate: " + g.Say(unfit[bad.Why], text.Data{"Path": g.place.workspace, "Detail": oneLine(bad.Detail)}))}
 	case err != nil:
 		return err
 	}

@@ -20,11 +20,7 @@ func prices(file config.File) (messages.Prices, error) {
 	table, err := messages.ParsePrices(file.Data)
 	var bad *messages.PriceError
 	if errors.As(err, &bad) {
-		reason := bad.Reason
-		if bad.Model != "" {
-			reason = strconv.Quote(bad.Model) + ": " + reason
-		}
-		return nil, &config.FileError{Path: file.Path, Line: bad.Line, Reason: reason, Err: err}
+		return nil, &config.FileError{Path: file.Path, Line: bad.Line, Why: config.BadPrices, Err: err}
 	}
 	return table, err
 }
@@ -64,12 +60,12 @@ func withMore(err error, command string) error {
 }
 
 // outOfMoney says what was spent, of how much, and what to type.
-func (a *app) outOfMoney(e *budgetError) string {
+func outOfMoney(p *text.Printer, e *budgetError) string {
 	id := "budget.spent"
 	if e.limit.SpentUSD < e.limit.CostUSD && e.limit.NextUSD > 0 {
 		id = "budget.stopped"
 	}
-	return a.Say(id, text.Data{
+	return p.Say(id, text.Data{
 		"Limit": plainDollars(e.limit.CostUSD), "Spent": text.Dollars(e.limit.SpentUSD, false),
 		"Next": text.Dollars(e.limit.NextUSD, false), "Command": e.next(),
 	})

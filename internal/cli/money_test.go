@@ -76,7 +76,7 @@ func TestOutOfMoney(t *testing.T) {
 			if tt.want == "" {
 				continue
 			}
-			got := a.outOfMoney(budget)
+			got := outOfMoney(a.Printer, budget)
 			if command := tt.want[strings.LastIndex(tt.want, ": ")+2:]; lang == "en" && got != tt.want || !strings.HasSuffix(got, command) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}

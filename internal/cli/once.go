@@ -74,7 +74,7 @@ func (a *app) onceCommand() *cobra.Command {
 
 func (o onceOptions) check(a *app) error {
 	bad := func(flag string, value any, id string, data ...text.Data) error {
-		return &usageError{fmt.Errorf("--%s %v: %s", flag, value, a.Say(id, data...))}
+		return &usageError{spoken(fmt.Sprintf("--%s %v: %s", flag, value, a.Say(id, data...)))}
 	}
 	for _, name := range o.tools {
 		if !slices.Contains(onceTools, name) && !o.reach.offers(name) {
@@ -87,7 +87,7 @@ func (o onceOptions) check(a *app) error {
 	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
 		return bad("budget", o.budget, "value.budget")
 	case o.fork && o.resume == "":
-		return &usageError{errors.New(a.Say("value.fork"))}
+		return &usageError{spoken(a.Say("value.fork"))}
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 
 // noSession says that there is no such session to go on in.
 func (a *app) noSession(id string) error {
-	return &usageError{errors.New(a.Say("value.resume", text.Data{"Session": id}))}
+	return &usageError{spoken(a.Say("value.resume", text.Data{"Session": id}))}
 }
 
 // onceRun is one run of once. What happens goes to the error stream, the answer alone to the output.
@@ -141,7 +141,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 			return err
 		}
 		if o.ask = said; said == "" {
-			return &usageError{errors.New(o.Say("request.none"))}
+			return &usageError{spoken(o.Say("request.none"))}
 		}
 	}
 	if o.resume != "" && !disk.Exists(filepath.Join(o.place.runDir, storeFile)) {

@@ -134,7 +134,7 @@ func (o *orders) next(ctx context.Context) (order, string, bool, error) {
 
 func (o *orders) parse(line string) (order, error) {
 	if len(line) > maxOrder {
-		return order{}, errors.New(o.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
+		return order{}, spoken(o.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
 	}
 	got, err := parseOrder(line)
 	if err == nil {

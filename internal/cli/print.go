@@ -193,8 +193,13 @@ func (p *printer) rule(name string, index, total int, note string) {
 	}
 }
 
+// explain says an error.
+func (p *printer) explain(err error) string { return explainer{Printer: p.Printer}.explain(err) }
+
 // stepName is a step as people read it.
-func (p *printer) stepName(name string) string {
+func (p *printer) stepName(name string) string { return stepName(p.Printer, name) }
+
+func stepName(p *text.Printer, name string) string {
 	switch name {
 	case flower.StepClarify:
 		return p.Say("step.clarify")
@@ -235,7 +240,11 @@ func (p *printer) Event(ev flower.Event) {
 		p.agentEvent(ev.Event)
 	case flower.StepFinished:
 		if !ev.OK {
-			p.failed = p.Say("step.failed", text.Data{"Step": p.stepName(ev.Name), "Reason": oneLine(ev.Reason)})
+			reason := oneLine(ev.Reason)
+			if ev.Err != nil {
+				reason = p.explain(ev.Err)
+			}
+			p.failed = p.Say("step.failed", text.Data{"Step": p.stepName(ev.Name), "Reason": reason})
 		}
 	case flower.BriefFrozen:
 		p.say("+ ", "brief.frozen", text.Data{"Path": p.path(ev.Path)})
@@ -258,13 +267,13 @@ func (p *printer) Event(ev flower.Event) {
 	case flower.WorktreesLeft:
 		p.worktrees(ev)
 	case flower.Unguarded:
-		p.say("! ", "unguarded", text.Data{"Err": oneLine(ev.Err.Error())})
+		p.say("! ", "unguarded", text.Data{"Err": p.explain(ev.Err)})
 	case flower.RoomChanged:
 		p.roomChanged(ev)
 	case flower.WindowNear, flower.ModelDiffers, flower.HandingOver, flower.HandedOver:
 		p.window(ev)
 	case flower.BooksFailed:
-		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": ev.Err.Error()})
+		p.say("! ", "books.failed", text.Data{"Path": p.path(ev.Path), "Err": p.explain(ev.Err)})
 	}
 }
 
@@ -311,7 +320,7 @@ func (p *printer) storeLost(why error, kept string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost = true
-	what := p.Say("fresh.store", text.Data{"Detail": oneLine(why.Error())})
+	what := p.Say("fresh.store", text.Data{"Detail": p.explain(why)})
 	if kept != "" {
 		what += p.Say("fresh.kept", text.Data{"Path": p.path(kept)})
 	}
@@ -473,7 +482,7 @@ func (p *printer) noteTaken(ev flower.NoteTaken) {
 	case ev.InBrief:
 		p.say("+ ", "note.inbrief", data)
 	case ev.BriefErr != nil:
-		data["Err"] = oneLine(ev.BriefErr.Error())
+		data["Err"] = p.explain(ev.BriefErr)
 		p.say("! ", "note.notinbrief", data)
 	default:
 		p.say("+ ", "note.taken", data)
@@ -489,7 +498,7 @@ func (p *printer) roomChanged(ev flower.RoomChanged) {
 	case ev.Free >= 0 && ev.Free < ev.Need:
 		p.say("! ", "room.full", data)
 	default: // a quota, or a limit of files
-		data["Err"] = oneLine(ev.Err.Error())
+		data["Err"] = p.explain(ev.Err)
 		p.say("! ", "room.refused", data)
 	}
 }

@@ -69,7 +69,7 @@ func (p *printer) progress(ev agent.Progress) {
 	switch d := ev.Delta.(type) {
 	case agent.Retrying:
 		p.enter(ev.Path)
-		p.say("! ", "retry", text.Data{"Attempt": d.Attempt, "Wait": text.Elapsed(d.Wait), "Err": oneLine(d.Err.Error())})
+		p.say("! ", "retry", text.Data{"Attempt": d.Attempt, "Wait": text.Elapsed(d.Wait), "Err": p.explain(d.Err)})
 	case agent.Waiting:
 		p.waiting(d)
 	case agent.OutageOver:
@@ -125,7 +125,7 @@ func (p *printer) finished(ev agent.Finished) {
 		"Cost": cost(p.Printer, ev.Result.CostUSD, ev.Result.Unpriced, ev.Result.Usage), "Tokens": text.Tokens(ev.Result.Context),
 	}
 	if ev.Err != nil {
-		data["Err"] = oneLine(ev.Err.Error())
+		data["Err"] = p.explain(ev.Err)
 		p.say("< ", "worker.failed", data)
 		return
 	}

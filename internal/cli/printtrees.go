@@ -19,7 +19,7 @@ func (p *printer) worktrees(ev flower.WorktreesLeft) {
 		p.command(t.Path)
 	}
 	if ev.Err != nil {
-		p.say("! ", "trees.failed", text.Data{"Err": oneLine(ev.Err.Error())})
+		p.say("! ", "trees.failed", text.Data{"Err": p.explain(ev.Err)})
 	}
 	git := "git -C " + quoted(p.opts.workspace) + " "
 	var merge, remove []string

@@ -62,7 +62,7 @@ func (o *reachFlags) read(a *app, path string) error {
 		list, err = mcp.ParseConfig(data, func(name string) (string, bool) { v := a.getenv(name); return v, v != "" })
 	}
 	if err != nil {
-		return &usageError{fmt.Errorf("%s: %w", a.Say("servers.file", text.Data{"Path": tilde(path, a.getenv("HOME"))}), err)}
+		return &usageError{&aboutError{a.Say("servers.file", text.Data{"Path": tilde(path, a.getenv("HOME"))}), err}}
 	}
 	for _, s := range list {
 		o.servers = slices.DeleteFunc(o.servers, func(old mcp.Server) bool { return old.Name == s.Name })
@@ -104,7 +104,7 @@ func (o reachFlags) open(ctx context.Context, a *app, p place, confine confineFl
 	}
 	set := mcp.Open(ctx, o.servers, opts)
 	for _, fault := range set.Faults() {
-		show.Notice("! ", "servers.fault", text.Data{"Error": fault.Error()})
+		show.Notice("! ", "servers.fault", text.Data{"Error": a.explainer().explain(fault)})
 	}
 	return set, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -38,7 +37,7 @@ func (a *app) execute() error {
 	root.SetArgs(a.args)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		a.global.json = a.global.json || asksJSON(a.args)
-		return &usageError{fmt.Errorf("%w - %s", err, a.Say("hint.help"))}
+		return &usageError{&flagError{err}}
 	})
 	// "help me write a script" is a request: only "help" alone, or before the name of a command, is not.
 	root.SetHelpCommand(&cobra.Command{Use: "\x1f", Hidden: true})
@@ -126,12 +125,12 @@ func (a *app) finishEach(c *cobra.Command) {
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if a.global.json && !speaksJSON(cmd) {
-			return &usageError{errors.New(a.Say("value.json", text.Data{"Command": cmd.CommandPath()}))}
+			return &usageError{spoken(a.Say("value.json", text.Data{"Command": cmd.CommandPath()}))}
 		}
 		if check == nil || check(cmd, args) == nil {
 			return nil
 		}
-		return &usageError{errors.New(a.wrongWords(cmd, args))}
+		return &usageError{spoken(a.wrongWords(cmd, args))}
 	}
 }
 

@@ -120,11 +120,11 @@ func (s *shelf) find(ctx context.Context, id string) (shelved, error) {
 	}
 	switch len(found) {
 	case 0:
-		return shelved{}, errors.New(s.Say("session.unknown", text.Data{"Session": id}))
+		return shelved{}, spoken(s.Say("session.unknown", text.Data{"Session": id}))
 	case 1:
 		return found[0], nil
 	}
-	return shelved{}, errors.New(s.Say("session.ambiguous", text.Data{"Session": id, "N": len(found)}))
+	return shelved{}, spoken(s.Say("session.ambiguous", text.Data{"Session": id, "N": len(found)}))
 }
 
 // steps says which steps know which session: by lineage, and by the rows of the manifest.
@@ -235,7 +235,7 @@ func (a *app) deleteSession(ctx context.Context, id string, force bool) error {
 	defer release()
 	lineage, _ := closed.steps()
 	if steps := lineage[t.ID]; len(steps) > 0 && !force {
-		return errors.New(a.Say("session.needed", text.Data{"Session": t.ID, "Step": strings.Join(steps, ", ")}))
+		return spoken(a.Say("session.needed", text.Data{"Session": t.ID, "Step": strings.Join(steps, ", ")}))
 	}
 	err = a.withStore(ctx, func(store *sqlite.Store, _ place) error { return store.Delete(ctx, t.key) })
 	if err == nil {

@@ -77,7 +77,7 @@ func (a *app) sayOrigins(cfg config.Config) {
 	home := a.getenv("HOME")
 	if a.global.verbose {
 		for _, o := range cfg.Origins() {
-			a.marked(a.err, ". ", a.Say("config.origin", text.Data{"Name": o.Name, "Value": o.Value, "Source": tilde(o.Source, home)}))
+			a.marked(a.err, ". ", a.Say("config.origin", text.Data{"Name": o.Name, "Value": o.Value, "Source": a.explainer().source(o.Source)}))
 		}
 	}
 	if cfg.Foreign {
@@ -90,7 +90,7 @@ func (a *app) sayOrigins(cfg config.Config) {
 func (a *app) setUp(ctx context.Context, first bool) error {
 	path := config.UserFile(a.env)
 	if path == "" {
-		return &usageError{errors.New(a.Say("setup.nohome"))}
+		return &usageError{spoken(a.Say("setup.nohome"))}
 	}
 	d := &dialogue{app: a}
 	shown := tilde(path, a.getenv("HOME"))
@@ -119,7 +119,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	entered := answers.Origins()
 	for _, o := range cfg.Origins() {
 		if o.Source != path && o.Source != config.SourceDefault && !slices.ContainsFunc(entered, func(e config.Origin) bool { return e.Name == o.Name && e.Value == o.Value }) {
-			a.marked(a.err, "! ", a.Say("setup.over", text.Data{"Name": o.Name, "Source": tilde(o.Source, a.getenv("HOME"))}))
+			a.marked(a.err, "! ", a.Say("setup.over", text.Data{"Name": o.Name, "Source": a.explainer().source(o.Source)}))
 		}
 	}
 	return a.check(ctx, cfg, first)
@@ -140,7 +140,7 @@ func (a *app) check(ctx context.Context, cfg config.Config, first bool) error {
 		return nil
 	}
 	id, code := verdictOf(err, cfg.BaseURL.Value)
-	a.marked(a.err, "! ", a.Say(id, text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value, "Err": oneLine(err.Error())}))
+	a.marked(a.err, "! ", a.Say(id, text.Data{"URL": cfg.BaseURL.Value, "Model": cfg.Model.Value, "Err": technical(err)}))
 	if first && code == exitNetwork {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answ
 		}
 		if kind, err = d.ask(ctx, question{label: "setup.kind", otherwise: kind, check: func(s string) error {
 			if s != "1" && s != "2" {
-				return errors.New(d.Say("setup.kind.bad"))
+				return spoken(d.Say("setup.kind.bad"))
 			}
 			return nil
 		}}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"flower"
+	"flower/internal/text"
 )
 
 const (
@@ -48,7 +49,7 @@ func (a *app) supervise(work func(context.Context, *watch) error) error {
 		defer close(done)
 		defer func() {
 			if v := recover(); v != nil {
-				failed = fmt.Errorf("internal error: %v", v)
+				failed = spoken(w.app.Say("error.crash", text.Data{"What": oneLine(fmt.Sprint(v))}))
 			}
 		}()
 		failed = work(ctx, w)

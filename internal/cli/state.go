@@ -53,8 +53,6 @@ type checkState struct {
 	Text         string `json:"text"`
 	Unverifiable bool   `json:"unverifiable"`
 	Why          string `json:"why"`
-
-	shown string
 }
 
 // stepState is a step that has a session, or has cost something.
@@ -119,6 +117,8 @@ type problemState struct {
 	Reason string `json:"reason"`
 	Step   string `json:"step"`
 	Detail string `json:"detail"`
+
+	err error // what Detail says, where it is an error
 }
 
 // maxDocument bounds what is read of a goal.
@@ -142,7 +142,7 @@ func lookAt(ctx context.Context, workspace, runDir string) *state {
 	}
 	for _, p := range wake.Problems {
 		s.notContinued = append(s.notContinued, p)
-		s.Problems = append(s.Problems, problemState{string(p.Reason), p.Step, p.Detail})
+		s.Problems = append(s.Problems, problemState{Reason: string(p.Reason), Step: p.Step, Detail: p.Detail})
 	}
 	if wake.Brief != "" {
 		s.Brief = &briefState{wake.Brief, wake.Waking}
@@ -180,7 +180,7 @@ func whoRuns(runDir string) *runningState {
 // problem records an error as one.
 func (s *state) problem(reason string, err error) {
 	if err != nil {
-		s.Problems = append(s.Problems, problemState{Reason: reason, Detail: oneLine(err.Error())})
+		s.Problems = append(s.Problems, problemState{Reason: reason, Detail: oneLine(err.Error()), err: err})
 	}
 }
 
@@ -197,7 +197,7 @@ func (s *state) readGoal(path string) {
 	goal := document.ParseGoal(string(data))
 	s.Goal.Statement = goal.Statement
 	for _, c := range goal.Checks {
-		s.Goal.Checks = append(s.Goal.Checks, checkState{c.Text, c.Unverifiable, c.Why, c.String()})
+		s.Goal.Checks = append(s.Goal.Checks, checkState{c.Text, c.Unverifiable, c.Why})
 	}
 }
 

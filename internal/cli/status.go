@@ -71,7 +71,7 @@ func (s *status) print() {
 	s.field("status.wakes", fmt.Sprint(s.Wakes))
 	s.steps()
 	if r := s.Running; r != nil {
-		s.field("status.running", s.who(r.owner)+" · "+s.at(r.owner))
+		s.field("status.running", who(s.Printer, r.owner)+" · "+s.at(r.owner))
 	}
 	if s.Inbox > 0 {
 		s.field("status.inbox", s.Say("status.notes", text.Data{"N": s.Inbox}))
@@ -81,7 +81,7 @@ func (s *status) print() {
 		s.p.Event(problem)
 	}
 	for _, problem := range s.Problems[len(s.notContinued):] {
-		s.p.block("! ", problem.Detail)
+		s.p.block("! ", s.explainer().alone(problem.err))
 	}
 	next := "status.next.fresh"
 	if s.Waking || s.has(flower.StepClarify) {
@@ -105,7 +105,14 @@ func (s *status) documents() {
 	}
 	s.field("status.goal", s.Say("status.checks", text.Data{"N": len(s.Goal.Checks), "Path": s.p.path(s.Goal.Path)}))
 	for i, c := range s.Goal.Checks {
-		s.field("", fmt.Sprintf("%d. %s", i+1, c.shown))
+		line := fmt.Sprintf("%d. %s", i+1, c.Text)
+		switch {
+		case c.Unverifiable && c.Why != "":
+			line += " [" + s.Say("status.unverifiable") + ": " + c.Why + "]"
+		case c.Unverifiable:
+			line += " [" + s.Say("status.unverifiable") + "]"
+		}
+		s.field("", line)
 	}
 }
 
@@ -159,8 +166,13 @@ func (s *status) runs() {
 	}
 	ended := s.Say("status.ok", text.Data{"Step": s.p.label(last.Step)})
 	if !last.OK {
+		// The books are English, as logs are.
 		reason := ""
-		if last.Error != nil {
+		switch {
+		case last.Error == nil:
+		case *last.Error == flower.KilledBySignal:
+			reason = s.Say("status.killed")
+		default:
 			reason = oneLine(*last.Error)
 		}
 		ended = s.Say("status.failed", text.Data{"Step": s.p.label(last.Step), "Reason": reason})

@@ -103,7 +103,7 @@ func (a *app) putOut(file string, data []byte) error {
 	path := a.abs(file)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, disk.PrivateMode)
 	if errors.Is(err, fs.ErrExist) {
-		return &usageError{errors.New(a.Say("session.exists", text.Data{"Path": file}))}
+		return &usageError{spoken(a.Say("session.exists", text.Data{"Path": file}))}
 	}
 	if err != nil {
 		return fmt.Errorf("write session: %w", err)
@@ -122,7 +122,7 @@ func (a *app) importSession(ctx context.Context, file string) error {
 		return err
 	}
 	if !in.speaks() {
-		return errors.New(a.Say("session.empty", text.Data{"Path": file, "N": in.damaged}))
+		return spoken(a.Say("session.empty", text.Data{"Path": file, "N": in.damaged}))
 	}
 	var key agent.Key
 	err = a.withStore(ctx, func(store *sqlite.Store, where place) error {

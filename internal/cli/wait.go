@@ -41,7 +41,7 @@ func (o waitOptions) retry(a *app) (agent.Retry, error) {
 	}
 	var ok bool
 	if r.Until, ok = parseUntil(o.until, a.Now()); !ok {
-		return r, &usageError{fmt.Errorf("--until %q: %s", o.until, a.Say("value.until"))}
+		return r, &usageError{spoken(fmt.Sprintf("--until %q: %s", o.until, a.Say("value.until")))}
 	}
 	return r, nil
 }
@@ -73,7 +73,10 @@ func (p *patience) String() string {
 }
 
 // Type implements pflag.Value.
-func (p *patience) Type() string { return "duration" }
+func (p *patience) Type() string { return patienceType }
+
+// patienceType is what help calls the value of such a flag.
+const patienceType = "duration"
 
 func parsePatience(s string) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
@@ -110,7 +113,7 @@ func parseUntil(s string, now time.Time) (time.Time, bool) {
 // waiting says that the run waits for the end of an outage, once.
 func (p *printer) waiting(w agent.Waiting) {
 	now := p.opts.now()
-	data := text.Data{"Err": oneLine(w.Err.Error()), "Since": timeOfDay(w.Since, now), "Limit": p.Say("outage.nolimit")}
+	data := text.Data{"Err": technical(w.Err), "Since": timeOfDay(w.Since, now), "Limit": p.Say("outage.nolimit")}
 	if w.Limit > 0 {
 		data["Limit"] = p.Say("outage.limit", text.Data{"Time": text.Elapsed(w.Limit)})
 	}

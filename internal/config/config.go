@@ -99,6 +99,9 @@ type Config struct {
 	// directory, which the person may not know of.
 	Foreign bool
 
+	// Headers is ANTHROPIC_CUSTOM_HEADERS, which is not sent: gateways take keys in it, so it is kept from being shown.
+	Headers Secret
+
 	// Found is every credential in any source, also those not used, in the
 	// order of sources.
 	Found []Secret
@@ -139,18 +142,6 @@ func (e *EndpointError) Error() string {
 		key = "not the key, which is from " + e.Credential
 	}
 	return fmt.Sprintf("%s names the endpoint %s and %s", e.File, e.BaseURL, key)
-}
-
-// ValueError says that a value was found and is no good. It does not repeat
-// the value.
-type ValueError struct {
-	Name   string // of the variable
-	Source string
-	Reason string
-}
-
-func (e *ValueError) Error() string {
-	return fmt.Sprintf("%s from %s: %s", e.Name, e.Source, e.Reason)
 }
 
 // Load looks up everything. The order of sources is the process environment,
@@ -207,6 +198,7 @@ func (c Config) Origins() []Origin {
 		{envBaseURL, c.BaseURL.Value, c.BaseURL.Source},
 		{envModel, c.Model.Value, c.Model.Source},
 		{envWindow, window, c.Window.Source},
+		{envCustomHeaders, maskedHeaders(c.Headers.Value), c.Headers.Source},
 	}
 	return slices.DeleteFunc(all, func(o Origin) bool { return o.Value == "" })
 }
@@ -218,8 +210,8 @@ func (c *Config) loadCredentials(sources []source) error {
 			if value == "" {
 				continue
 			}
-			if reason := checkSecret(value); reason != "" {
-				return &ValueError{Name: name, Source: s.name, Reason: reason}
+			if why := checkSecret(value); why != 0 {
+				return &ValueError{Name: name, Source: s.name, Why: why}
 			}
 			secret := Secret{Value: value, Source: s.name}
 			c.Found = append(c.Found, secret)
@@ -236,46 +228,56 @@ func (c *Config) loadCredentials(sources []source) error {
 				c.Found = append(c.Found, Secret{Value: value, Source: s.name})
 			}
 		}
+		if text := s.get(envCustomHeaders); text != "" {
+			if c.Headers.Value == "" {
+				c.Headers = Secret{Value: text, Source: s.name}
+			}
+			for _, h := range headersIn(text) {
+				for _, value := range h.secrets() {
+					c.Found = append(c.Found, Secret{Value: value, Source: s.name})
+				}
+			}
+		}
 	}
 	return nil
 }
 
-// checkSecret says what is wrong with a value that goes into an HTTP header.
-func checkSecret(value string) string {
+// checkSecret says what is wrong with a value that goes into an HTTP header; 0 is nothing.
+func checkSecret(value string) Fault {
 	for _, r := range value {
 		switch {
 		case r == '\n' || r == '\r':
-			return "the value has a line break in it; copy the key again, as one line"
+			return LineBreak
 		case r > unicode.MaxASCII:
-			return "the value has characters that no key has (not ASCII); copy the key again"
+			return NotASCII
 		case unicode.IsControl(r):
-			return "the value has a control character in it; copy the key again"
+			return ControlCharacter
 		case r == ' ':
-			return "the value has a blank in it; copy the key again, without words around it"
+			return BlankInKey
 		}
 	}
-	return ""
+	return 0
 }
 
 func loadBaseURL(sources []source) (Setting[string], error) {
 	raw := lookup(sources, envBaseURL, DefaultBaseURL)
-	bad := func(reason string) (Setting[string], error) {
-		return Setting[string]{}, &ValueError{Name: envBaseURL, Source: raw.Source, Reason: reason}
+	bad := func(why Fault) (Setting[string], error) {
+		return Setting[string]{}, &ValueError{Name: envBaseURL, Source: raw.Source, Why: why}
 	}
 	u, err := url.Parse(raw.Value)
 	switch {
 	case err != nil: // err repeats the value, which may hold a password
-		return bad("not a URL; write https://host")
+		return bad(NotURL)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return bad("not an http or https URL; write https://host")
+		return bad(NotHTTP)
 	case u.Hostname() == "" || u.Opaque != "":
-		return bad("the URL has no host; write https://host")
+		return bad(NoHost)
 	case u.User != nil:
-		return bad("the URL holds a user or password; take it out and set " + envAuthToken)
+		return bad(UserInURL)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return bad("the URL has a query or fragment; end it at the path")
+		return bad(QueryInURL)
 	case !validPort(u):
-		return bad("the URL's port is not a number from 1 to 65535")
+		return bad(BadPort)
 	}
 	raw.Value = strings.TrimRight(raw.Value, "/#")
 	return raw, nil
@@ -293,7 +295,7 @@ func loadModel(sources []source) (Setting[string], error) {
 	m := lookup(sources, envModel, DefaultModel)
 	for _, r := range m.Value {
 		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar || unicode.IsSpace(r) {
-			return Setting[string]{}, &ValueError{Name: envModel, Source: m.Source, Reason: "not the name of a model; write it without blanks"}
+			return Setting[string]{}, &ValueError{Name: envModel, Source: m.Source, Why: BadModel}
 		}
 	}
 	return m, nil
@@ -306,7 +308,7 @@ func loadWindow(sources []source) (Setting[int], error) {
 	}
 	n, err := strconv.Atoi(raw.Value)
 	if err != nil || n <= 0 {
-		return Setting[int]{}, &ValueError{Name: envWindow, Source: raw.Source, Reason: "not a number of tokens; write one like 200000"}
+		return Setting[int]{}, &ValueError{Name: envWindow, Source: raw.Source, Why: BadWindow}
 	}
 	return Setting[int]{Value: n, Source: raw.Source}, nil
 }

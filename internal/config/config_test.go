@@ -177,7 +177,7 @@ func TestLoadRefusesValues(t *testing.T) {
 	} {
 		_, err := Load(Options{Environ: []string{tt.entry, "ANTHROPIC_API_KEY=good"}})
 		var bad *ValueError
-		if !errors.As(err, &bad) || !strings.Contains(bad.Reason, tt.reason) {
+		if !errors.As(err, &bad) || !strings.Contains(bad.Why.String(), tt.reason) {
 			t.Errorf("%q: %v", tt.entry, err)
 			continue
 		}

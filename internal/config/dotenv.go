@@ -12,8 +12,8 @@ import (
 // fault is where and why a .env file cannot be parsed. The library's own
 // errors repeat the rest of the file, keys and all, so they are not passed on.
 type fault struct {
-	line   int // from 1; 0 = unknown
-	reason string
+	line int // from 1; 0 = unknown
+	why  Fault
 }
 
 // variable is a name that a shell can have too.
@@ -24,18 +24,18 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 func parseDotenv(data []byte) (map[string]string, *fault) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return nil, &fault{reason: "not UTF-8 text; save it as UTF-8"}
+		return nil, &fault{why: NotUTF8}
 	}
 	values, ok := parse(data)
 	if ok {
 		return values, nil
 	}
-	reason := "not of the form NAME=value; correct or remove it"
+	why := BadLine
 	line := faultyLine(data)
 	if line > 0 && quoteOpens(bytes.Split(data, []byte("\n"))[line-1]) {
-		reason = "a quote is opened and the value does not end properly; close the quote, with nothing after it"
+		why = OpenQuote
 	}
-	return nil, &fault{line: line, reason: reason}
+	return nil, &fault{line: line, why: why}
 }
 
 func parse(data []byte) (map[string]string, bool) {

@@ -111,7 +111,7 @@ func TestParseDotenvSaysWhere(t *testing.T) {
 		{"A=1\nB=SEKRIT\xff", 0, "UTF-8"},
 	} {
 		_, fault := parseDotenv([]byte(tt.content))
-		if fault == nil || fault.line != tt.line || !strings.Contains(fault.reason, tt.reason) || strings.Contains(fault.reason, "SEKRIT") {
+		if fault == nil || fault.line != tt.line || !strings.Contains(fault.why.String(), tt.reason) || strings.Contains(fault.why.String(), "SEKRIT") {
 			t.Errorf("%.50q: got %+v, want line %d, %s", tt.content, fault, tt.line, tt.reason)
 		}
 	}

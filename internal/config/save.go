@@ -71,14 +71,14 @@ func Save(path string, answers Answers) error {
 	}
 	old, err := disk.ReadRegular(path, maxFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &FileError{Path: path, Reason: "cannot be read; check what it is and its permissions", Err: err}
+		return &FileError{Path: path, Why: Unreadable, Err: err}
 	}
 	data, bad := edit(old, answers.values())
 	if bad != nil {
-		return &FileError{Path: path, Line: bad.line, Reason: bad.reason}
+		return &FileError{Path: path, Line: bad.line, Why: bad.why}
 	}
 	denied := func(err error) error {
-		return &FileError{Path: path, Reason: "cannot be written; check the permissions of its directory", Err: err}
+		return &FileError{Path: path, Why: Unwritable, Err: err}
 	}
 	if err := disk.PrivateDir(filepath.Dir(path)); err != nil {
 		return denied(err)
@@ -106,7 +106,7 @@ func edit(old []byte, values map[string]string) ([]byte, *fault) {
 	if bad != nil {
 		return nil, bad
 	}
-	odd := &fault{reason: "cannot be changed without changing what else is in it; set the values by hand"}
+	odd := &fault{why: Unchangeable}
 	set := map[string]bool{}
 	var out strings.Builder
 	for line := range strings.Lines(strings.TrimPrefix(string(old), "\uFEFF")) {

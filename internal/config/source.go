@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -24,24 +23,6 @@ type source struct {
 // get returns a value without blanks around it, "" when there is none: an
 // empty value does not keep the next source from being asked.
 func (s source) get(name string) string { return strings.Trim(s.values[name], " \t") }
-
-// FileError says that a file of settings cannot be used.
-type FileError struct {
-	Path   string
-	Line   int // from 1; 0 = unknown
-	Reason string
-	Err    error // what the system said, if it did
-}
-
-func (e *FileError) Error() string {
-	where := e.Path
-	if e.Line > 0 {
-		where = fmt.Sprintf("%s, line %d", e.Path, e.Line)
-	}
-	return where + ": " + e.Reason
-}
-
-func (e *FileError) Unwrap() error { return e.Err }
 
 // openSources reads all sources in their order.
 func openSources(opts Options) ([]source, error) {
@@ -69,7 +50,7 @@ func openSources(opts Options) ([]source, error) {
 			sources = append(sources, s)
 		}
 	}
-	if s, there := fromClaude(env.get("HOME")); there {
+	if s, there := fromClaude(claudeFile(env, opts.Dir)); there {
 		sources = append(sources, s)
 	}
 	return sources, nil
@@ -140,11 +121,11 @@ func LoadPrices(opts Options) (File, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return File{Path: path}, nil
 	case errors.As(err, &odd):
-		return File{}, &FileError{Path: path, Reason: "not a regular file; put the prices into one", Err: err}
+		return File{}, &FileError{Path: path, Why: NotRegularFile, Err: err}
 	case errors.As(err, &big):
-		return File{}, &FileError{Path: path, Reason: "too large for a table of prices; is it the right one?", Err: err}
+		return File{}, &FileError{Path: path, Why: TooLargeFile, Err: err}
 	}
-	return File{}, &FileError{Path: path, Reason: "cannot be read; check its permissions", Err: err}
+	return File{}, &FileError{Path: path, Why: Unreadable, Err: err}
 }
 
 // fromFile reads a .env file. One that nobody named may be missing, or be a
@@ -158,17 +139,17 @@ func fromFile(path string, named bool) (s source, there bool, err error) {
 	case !named && (errors.Is(err, fs.ErrNotExist) || errors.As(err, &odd) && odd.Mode.IsDir()):
 		return source{}, false, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return source{}, false, &FileError{Path: path, Reason: "there is no such file; correct or unset " + envFile, Err: err}
+		return source{}, false, &FileError{Path: path, Why: NoSuchFile, Err: err}
 	case errors.As(err, &odd):
-		return source{}, false, &FileError{Path: path, Reason: "not a regular file; put the settings into one", Err: err}
+		return source{}, false, &FileError{Path: path, Why: NotRegularFile, Err: err}
 	case errors.As(err, &big):
-		return source{}, false, &FileError{Path: path, Reason: "too large for a file of settings; is it the right one?", Err: err}
+		return source{}, false, &FileError{Path: path, Why: TooLargeFile, Err: err}
 	default:
-		return source{}, false, &FileError{Path: path, Reason: "cannot be read; check its permissions", Err: err}
+		return source{}, false, &FileError{Path: path, Why: Unreadable, Err: err}
 	}
 	values, fault := parseDotenv(data)
 	if fault != nil {
-		return source{}, false, &FileError{Path: path, Line: fault.line, Reason: fault.reason}
+		return source{}, false, &FileError{Path: path, Line: fault.line, Why: fault.why}
 	}
 	return source{name: path, values: values}, true, nil
 }

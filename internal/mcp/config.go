@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
@@ -45,12 +44,12 @@ func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]Server
 	if err := json.Unmarshal(data, &file); err != nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("it is no JSON: %w", err)
+			return nil, &Error{Why: NotJSON, Err: err}
 		}
-		return nil, errors.New("it does not have the form of a list of servers") // the error could show a value
+		return nil, &Error{Why: NotList} // the cause could show a value
 	}
 	if file.Servers == nil {
-		return nil, errors.New(`it has no "mcpServers"`)
+		return nil, &Error{Why: NoServers}
 	}
 	var list []Server
 	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
@@ -60,12 +59,13 @@ func ParseConfig(data []byte, lookup func(name string) (string, bool)) ([]Server
 			Name: name, Command: x.text(in.Command), Args: x.list(in.Args), Env: x.values(in.Env),
 			URL: x.text(in.URL), Headers: x.values(in.Headers),
 		}
-		err := x.err
-		if err == nil {
-			err = s.check(in.Type)
+		bad := x.bad
+		if bad == nil {
+			bad = s.check(in.Type)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", name, err)
+		if bad != nil {
+			bad.Server = name
+			return nil, bad
 		}
 		list = append(list, s)
 	}
@@ -77,32 +77,33 @@ func (s Server) Offers(name string) bool {
 	return name == "mcp__"+s.Name || strings.HasPrefix(name, "mcp__"+s.Name+"__")
 }
 
-func (s Server) check(kind string) error {
+// check says what is wrong with a server; nil is nothing.
+func (s Server) check(kind string) *Error {
 	switch {
 	case !serverName.MatchString(s.Name) || len(s.Name) > 40:
-		return errors.New("a name is made of at most 40 letters, digits, - and single _")
+		return &Error{Why: BadName}
 	case s.Name == reserved:
-		return errors.New("this name is taken")
+		return &Error{Why: TakenName}
 	case (s.Command == "") == (s.URL == ""):
-		return errors.New(`it needs either "command" or "url"`)
+		return &Error{Why: NeitherNor}
 	case s.Command != "" && kind != "" && kind != "stdio",
 		s.URL != "" && kind != "" && kind != "http" && kind != "streamable-http":
-		return fmt.Errorf("type %q is not known here; there are stdio and http", kind)
+		return &Error{Why: UnknownType, Detail: kind}
 	}
 	if s.URL == "" {
 		return nil
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return errors.New("its url is no http or https address")
+		return &Error{Why: BadURL}
 	}
 	return nil
 }
 
-// expander puts values in for names; the first unknown one is err.
+// expander puts values in for names; bad is about the first unknown one.
 type expander struct {
 	lookup func(string) (string, bool)
-	err    error
+	bad    *Error
 }
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
@@ -113,8 +114,8 @@ func (x *expander) text(s string) string {
 		if v, ok := x.lookup(m[1]); ok && (v != "" || m[2] == "") {
 			return v
 		}
-		if m[2] == "" && x.err == nil {
-			x.err = fmt.Errorf("the environment has no %s", m[1])
+		if m[2] == "" && x.bad == nil {
+			x.bad = &Error{Why: NoVariable, Detail: m[1]}
 		}
 		return m[3]
 	})

@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -193,9 +194,9 @@ func (c *client) connected(ctx context.Context) (*link, error) {
 	l, err := c.connect(limited)
 	if err != nil {
 		if limited.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("no answer within %s", c.opts.StartTimeout)
+			return nil, &Error{Server: c.server.Name, Why: NoAnswer, Detail: c.opts.StartTimeout.String()}
 		}
-		return nil, fmt.Errorf("start server %s: %w", c.server.Name, err)
+		return nil, &Error{Server: c.server.Name, Why: NotStarted, Err: err}
 	}
 	c.link = l
 	return l, nil
@@ -271,17 +272,18 @@ func (c *client) list(ctx context.Context) (tools []Tool, faults []error) {
 	n := 0
 	for t, err := range l.session.Tools(limited, nil) {
 		if err != nil {
-			return nil, append(faults, fmt.Errorf("list tools of server %s: %w", c.server.Name, err))
+			return nil, append(faults, &Error{Server: c.server.Name, Why: NotListed, Err: err})
 		}
 		if n++; n > maxTools {
-			return tools, append(faults, fmt.Errorf("server %s has more than %d tools: the others are left out", c.server.Name, maxTools))
+			return tools, append(faults, &Error{Server: c.server.Name, Why: TooManyTools, Detail: strconv.Itoa(maxTools)})
 		}
-		tool, err := c.tool(t)
-		if err == nil && seen[tool.FullName] {
-			err = errors.New("there is another one of that name")
+		tool, bad := c.tool(t)
+		if bad == nil && seen[tool.FullName] {
+			bad = &Error{Why: ToolTwice}
 		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("tool %q of server %s is left out: %w", t.Name, c.server.Name, err))
+		if bad != nil {
+			bad.Server, bad.Tool = c.server.Name, t.Name
+			faults = append(faults, bad)
 			continue
 		}
 		seen[tool.FullName] = true
@@ -292,7 +294,8 @@ func (c *client) list(ctx context.Context) (tools []Tool, faults []error) {
 
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-func (c *client) tool(t *sdk.Tool) (Tool, error) {
+// tool is a tool as it is offered, or what is wrong with it.
+func (c *client) tool(t *sdk.Tool) (Tool, *Error) {
 	out := Tool{
 		Server: c.server.Name, Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\uFFFD"),
 		FullName: "mcp__" + c.server.Name + "__" + notInNames.ReplaceAllString(t.Name, "_"),
@@ -302,24 +305,24 @@ func (c *client) tool(t *sdk.Tool) (Tool, error) {
 		out.Description = strings.ToValidUTF8(out.Description[:maxDescription], "") + " …"
 	}
 	if t.Name == "" || len(out.FullName) > maxName {
-		return Tool{}, fmt.Errorf("its name has no character or, with the server's, more than %d", maxName)
+		return Tool{}, &Error{Why: ToolName, Detail: strconv.Itoa(maxName)}
 	}
 	var err error
 	if out.Schema, err = json.Marshal(t.InputSchema); err != nil {
-		return Tool{}, fmt.Errorf("read schema: %w", err)
+		return Tool{}, &Error{Why: ToolSchema, Err: err}
 	}
 	if len(out.Schema) > maxSchema {
-		return Tool{}, fmt.Errorf("its schema has more than %d bytes", maxSchema)
+		return Tool{}, &Error{Why: SchemaSize, Detail: strconv.Itoa(maxSchema)}
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(out.Schema, &schema); err != nil {
-		return Tool{}, fmt.Errorf("read schema: %w", err)
+		return Tool{}, &Error{Why: ToolSchema, Err: err}
 	}
 	if schema.Type != "object" {
-		return Tool{}, errors.New("its schema is not that of an object")
+		return Tool{}, &Error{Why: ToolSchema}
 	}
 	if _, err := schema.Resolve(nil); err != nil {
-		return Tool{}, fmt.Errorf("resolve schema: %w", err)
+		return Tool{}, &Error{Why: ToolSchema, Err: err}
 	}
 	return out, nil
 }

@@ -168,7 +168,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("tools %v", names)
 		}
 		faults := fmt.Sprint(s.Faults())
-		for _, want := range []string{`"odd_name" of server srv is left out: there is another`, `more than 128`, `"unresolved" of server srv is left out: resolve schema`} {
+		for _, want := range []string{`"odd_name" of server "srv": left out: there is another`, `more than 128`, `"unresolved" of server "srv": left out: its schema`} {
 			if !strings.Contains(faults, want) {
 				t.Errorf("faults %s lack %s", faults, want)
 			}
@@ -247,7 +247,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}{
 		"no program":   {server: Server{Name: "srv", Command: "/no/such/program"}, want: "no such file"},
 		"ends at once": {server: local("srv", "refuse"), want: "exit status 3); it said: no licence for this"},
-		"talks":        {server: local("srv", "noise"), want: "start server srv"},
+		"talks":        {server: local("srv", "noise"), want: `server "srv": not started`},
 		"says nothing": {server: local("srv", "mute"), opts: Options{StartTimeout: 50 * time.Millisecond}, want: "no answer within 50ms"},
 		"no host":      {server: Server{Name: "srv", URL: "http://127.0.0.1:1/"}, want: "refused"},
 		"not confined": {server: local("srv", "good"), opts: Options{Confine: refuse}, want: "not here"},
