@@ -20,6 +20,7 @@ import (
 
 	"flower"
 	"flower/agent"
+	"flower/internal/sandbox"
 	"flower/internal/text"
 	"flower/internal/tui"
 	"flower/messages"
@@ -64,6 +65,7 @@ type app struct {
 // Main runs a command line, without the program's name in args, and returns the exit code. It writes one line for what
 // went wrong, never a stack trace.
 func Main(args, env []string, stdio Stdio, opts Options) (code int) {
+	sandbox.Shield() // before anything secret is read, and whatever commands are confined to
 	a := &app{Options: opts, args: args, env: env, stdio: stdio, hungUp: make(chan struct{})}
 	if a.Now == nil {
 		a.Now = time.Now

@@ -4,19 +4,30 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Rights of files and, with these, of directories.
+// Rights of files and, with these, of directories; and what is denied everywhere: a device file made in a place would
+// be a door to what lies on the disk.
 const (
 	fileRights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	dirRights  = fileRights | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
-		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
-		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
-		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	deniedRights = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 )
+
+// withheld are the capabilities that a command does not get where flower is run by root, because they lead around the
+// confinement: into other name spaces and the input of other terminals, to device files, to files by number instead of
+// by name, into the kernel, to the environment of any process. Everything else that root may do stays, so that commands
+// can work with files of others.
+var withheld = []uintptr{
+	unix.CAP_SYS_ADMIN, unix.CAP_MKNOD, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_RAWIO, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT,
+	unix.CAP_BPF, unix.CAP_PERFMON,
+}
 
 // devices hold nothing that lasts: files that take and drop what is written, terminals that a program makes for itself,
 // shared memory, and the hardware of computations. Disks and the kernel's memory are not among them.
@@ -57,14 +68,26 @@ func (s *Sandbox) confined(start func() error) error {
 	}
 	defer func() { _ = unix.Close(ruleset) }()
 	result := make(chan error, 1)
+	thread := 0
 	ownThread(isMainThread, func() {
+		thread = unix.Gettid()
 		if err := restrictThread(ruleset); err != nil {
 			result <- fmt.Errorf("confine command: %w", err)
 			return
 		}
 		result <- start()
 	})
+	ended(thread)
 	return <-result
+}
+
+// ended waits until a thread of this process is gone. Until then the command shares its confinement, and may look into
+// this process through it; that is over before the command has even been told what to run.
+func ended(thread int) {
+	const pause = 20 * time.Microsecond // about what it takes
+	for unix.Tgkill(unix.Getpid(), thread, 0) == nil {
+		time.Sleep(pause)
+	}
 }
 
 // ownThread calls f on a thread that refused does not name and that ends with f; it returns when f has. A thread that is
@@ -94,6 +117,11 @@ func restrictThread(ruleset int) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new rights: %w", err)
 	}
+	for _, c := range withheld {
+		// Of the thread, and of what it starts from the moment that a program is started. Whoever is not root has none
+		// of them, and may not give them up.
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return fmt.Errorf("restrict thread: %w", errno)
 	}
@@ -103,7 +131,7 @@ func restrictThread(ruleset int) error {
 // ruleset makes the kernel's form of the sandbox, to be closed by the caller.
 func (s *Sandbox) ruleset() (fd int, err error) {
 	file, dir := rights(s.abi)
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: dir}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: dir | deniedRights}
 	// The older kernels know only the first field and want the others to be absent or zero.
 	r, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
@@ -116,12 +144,12 @@ func (s *Sandbox) ruleset() (fd int, err error) {
 		}
 	}()
 	for _, path := range devices {
-		if err := allow(fd, path, file, file); err != nil {
+		if err := allow(fd, path, 0, file, file); err != nil {
 			return fd, err
 		}
 	}
 	for _, path := range s.places {
-		if err := allow(fd, path, file, dir); err != nil {
+		if err := allow(fd, path, unix.RESOLVE_NO_SYMLINKS, file, dir); err != nil {
 			return fd, err
 		}
 	}
@@ -129,10 +157,14 @@ func (s *Sandbox) ruleset() (fd int, err error) {
 }
 
 // allow adds a rule for what lies at path: file rights for a file, dir rights for a directory.
-func allow(ruleset int, path string, file, dir uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+func allow(ruleset int, path string, resolve, file, dir uint64) error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolve}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
 		return nil // nothing to write to
+	case errors.Is(err, unix.ELOOP):
+		return nil // a link since New has looked: whoever made it decides about no place
 	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, err)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -44,6 +45,66 @@ func Caches(environ []string) []string {
 	return places
 }
 
+// settle follows the links of places and leaves out those that lie in others, or whose way leads through others.
+func settle(places []string) []string {
+	var kept, linked []string
+	for _, p := range places {
+		if p = filepath.Clean(p); p == real(p, nil) {
+			kept = append(kept, p)
+		} else {
+			linked = append(linked, p)
+		}
+	}
+	slices.Sort(linked) // a directory before what is in it
+	for _, p := range linked {
+		through := false
+		at := real(p, func(dir string) { through = through || inAny(kept, dir) })
+		if !through {
+			kept = append(kept, at)
+		}
+	}
+	slices.Sort(kept)
+	kept = slices.Compact(kept)
+	return slices.DeleteFunc(slices.Clone(kept), func(p string) bool { return p != "/" && inAny(kept, filepath.Dir(p)) })
+}
+
+func inAny(roots []string, path string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		rel, err := filepath.Rel(root, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// real follows the symbolic links of an absolute path, as far as it exists, and calls look, if it is set, with every
+// directory that a name is looked up in.
+func real(path string, look func(dir string)) string {
+	const mostLinks = 40 // what Linux allows on one path
+	at, rest := "/", strings.Split(path, "/")
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == "" || name == "." {
+			continue
+		}
+		if look != nil {
+			look(at)
+		}
+		at = filepath.Join(at, name) // of ".." too: no link is left in at
+		target, err := os.Readlink(at)
+		if err != nil { // no link, or nothing there
+			continue
+		}
+		if links++; links > mostLinks {
+			return path // the kernel will say so
+		}
+		if at = filepath.Dir(at); filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return at
+}
+
 // Repository returns the directories of git that a commit in dir writes to: .git in dir or above, and for a worktree the
 // one that all its worktrees share. None outside of a repository, and none that lies in dir, which is a place anyway.
 func Repository(dir string) []string {
@@ -63,8 +124,9 @@ func Repository(dir string) []string {
 	}
 }
 
-// linked follows the file .git of a worktree or submodule at dir. What it names was written by whoever made the
-// repository, so it counts only if it points back: a file that only claims to be one opens no place.
+// linked follows the file .git of a worktree at dir. Whoever works there may have written it, so it counts only if
+// what it names lies in the directory of git that is to be opened, and points back: a file that only claims to belong to
+// a repository opens no place.
 func linked(dir, dot string) []string {
 	gitDir, ok := pointer(dot, "gitdir: ")
 	if !ok {
@@ -73,7 +135,8 @@ func linked(dir, dot string) []string {
 	gitDir = absolute(dir, gitDir)
 	if back, ok := pointer(filepath.Join(gitDir, "gitdir"), ""); ok && sameFile(absolute(gitDir, back), dot) {
 		if common, ok := pointer(filepath.Join(gitDir, "commondir"), ""); ok {
-			if common = absolute(gitDir, common); isGitDir(common) {
+			common = absolute(gitDir, common)
+			if isGitDir(common) && sameFile(filepath.Join(common, "worktrees", filepath.Base(gitDir)), gitDir) {
 				return []string{common}
 			}
 		}

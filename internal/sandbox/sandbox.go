@@ -5,11 +5,13 @@
 // files. A confinement is inherited by everything that process starts and cannot be taken off again.
 //
 // Trust model: the command may be anything, and tries to get out: through symbolic and hard links, renames, descriptors
-// under /proc, other programs. What Landlock does not see stays possible: changing mode, owner and times of files
-// outside, talking to a service that writes for others (a socket of docker, for one), and everything that is not the
-// file system. Reading is free. A confined process gains no rights by starting programs with the setuid bit, and cannot
-// trace processes that are not confined or read their memory. Unless it runs as root it cannot read their environment
-// either.
+// under /proc, device files, other programs, and by turning one of its places into a link for the command that follows.
+// What Landlock does not see stays possible: changing mode, owner, times and extended attributes of files outside,
+// talking to a service that writes for others (a socket of docker, for one) or hands over a file that it has opened, and
+// everything that is not the file system: the network, signals, writing to the terminals of the same user. Reading is
+// free. A confined process gains no rights by starting programs with the setuid bit, and cannot trace processes that are
+// not confined, or read their memory, environment or open files. One that is started by root is root in all else, but
+// for the capabilities that would undo the confinement (see withheld).
 //
 // All functions are safe for concurrent use.
 package sandbox
@@ -22,8 +24,9 @@ import (
 
 // Options of a Sandbox. The zero value allows no place but devices like /dev/null.
 type Options struct {
-	// Places may be written in: absolute paths, symbolic links are followed when a command starts. What does not exist
-	// then is left out.
+	// Places may be written in: absolute paths, symbolic links are followed by New. What does not exist when a command
+	// starts is left out, and so is what can be reached only through another place: a real directory there is open
+	// anyway, and a link may be the work of an earlier command.
 	Places []string
 	// ABI is the version of the kernel's interface to assume, for tests: 0 asks the kernel, negative is a kernel
 	// without it. It is never taken to be newer than it is.
@@ -57,10 +60,10 @@ func New(opts Options) (*Sandbox, error) {
 	if opts.ABI != 0 {
 		abi = max(0, min(abi, opts.ABI))
 	}
-	return &Sandbox{places: slices.Clone(opts.Places), abi: abi}, nil
+	return &Sandbox{places: settle(opts.Places), abi: abi}, nil
 }
 
-// Places are where processes may write, devices left out.
+// Places are where processes may write, symbolic links followed; devices, and what lies in other places, left out.
 func (s *Sandbox) Places() []string { return slices.Clone(s.places) }
 
 // Level says what this sandbox can do.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,22 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// tryName is the variable that makes this program one that tries a way out.
+const tryName = "SANDBOX_TEST_TRY"
+
+// ways out are tried in a confined process whose directory is the workspace. Each returns an error if it was denied.
+var ways map[string]func() error
+
+func TestMain(m *testing.M) {
+	if way, ok := os.LookupEnv(tryName); ok {
+		if err := ways[way](); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // place is a workspace with something beside it that must not be changed.
 type place struct{ dir, ws, outside string }
