@@ -43,7 +43,7 @@ func (b *Box) revise(ctx context.Context, s *session, path string, change func(d
 	if err != nil {
 		return b.refuse(path, err)
 	}
-	if err := disk.WriteFile(real, out, newFileMode); err != nil {
+	if err := b.store(real, out); err != nil {
 		return b.refuse(path, err)
 	}
 	s.saw(real, out)

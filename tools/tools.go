@@ -107,6 +107,7 @@ type Box struct {
 
 	commands       *proc.Supervisor
 	worker, reader *sandbox.Sandbox // of commands, and of those that only read
+	files          *sandbox.Sandbox // of what the file tools write: the same rules, kept by the kernel while paths change
 
 	userIgnores func() ignore.List // read once
 
@@ -145,7 +146,9 @@ func New(opts Options) (*Box, error) {
 	}
 	roots := append([]string{opts.Workspace, os.TempDir()}, opts.Granted...)
 	if opts.Bench != nil {
-		roots = append(roots, opts.Bench.Places()...)
+		if opts.Bench.Outside() { // inside they are writable anyway, unless a command has made links of them
+			roots = append(roots, opts.Bench.Places()...)
+		}
 		notes, err := follow(opts.Bench.Notes())
 		if err != nil {
 			return nil, fmt.Errorf("open toolbox: %w", err)
@@ -194,6 +197,9 @@ func (b *Box) confine(opts *sandbox.Options) (err error) {
 		return fmt.Errorf("open toolbox: %w", err)
 	}
 	if b.worker, err = sandbox.New(worker); err != nil {
+		return fmt.Errorf("open toolbox: %w", err)
+	}
+	if b.files, err = sandbox.New(sandbox.Options{ABI: opts.ABI, Places: b.writable}); err != nil {
 		return fmt.Errorf("open toolbox: %w", err)
 	}
 	return nil

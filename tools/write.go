@@ -68,10 +68,7 @@ func (b *Box) writeFile(ctx context.Context, s *session, path string, content []
 		}
 		remark += reshaped(old, content)
 	}
-	if err := disk.SharedDir(filepath.Dir(real)); err != nil {
-		return b.refuse(path, err)
-	}
-	if err := disk.WriteFile(real, content, newFileMode); err != nil {
+	if err := b.store(real, content); err != nil {
 		return b.refuse(path, err)
 	}
 	s.saw(real, content)
@@ -84,6 +81,17 @@ func (b *Box) writeFile(ctx context.Context, s *session, path string, content []
 		r.Display = compare(b.show(real), plain(old), plain(content)).String()
 	}
 	return r
+}
+
+// store writes a file, and makes its directory. The path was judged before, and a command that runs at the same time may
+// have turned a part of it into a link since: where commands are confined, this is, too.
+func (b *Box) store(real string, content []byte) error {
+	return b.files.Start(func() error {
+		if err := disk.SharedDir(filepath.Dir(real)); err != nil {
+			return err
+		}
+		return disk.WriteFile(real, content, newFileMode)
+	})
 }
 
 // newFileMode is the permission of files that did not exist, less the umask.

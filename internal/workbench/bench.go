@@ -9,7 +9,9 @@
 // Trust model: everything on the bench may have been written by a model or a
 // person. Names and descriptions are cleaned before they enter the index,
 // which is shown to models and on terminals; notes are returned as they are.
-// The bench belongs to the workspace, so its modes follow the umask.
+// The bench belongs to the workspace, so its modes follow the umask. Agents can make links there, and what is written
+// here must not be a way around the sandbox of their commands: where the kernel can see to it (package sandbox), writing
+// changes nothing outside of the bench, whatever a name leads to. A bench that is a link as a whole is followed.
 package workbench
 
 import (
@@ -19,6 +21,7 @@ import (
 	"path/filepath"
 
 	"flower/internal/disk"
+	"flower/internal/sandbox"
 )
 
 // Names in the bench.
@@ -94,7 +97,24 @@ func (b *Bench) SpillDir() string { return filepath.Join(b.dir, spillDir) }
 
 // Create makes the directories that are missing, and an ignore file that keeps
 // spilled results out of git.
-func (b *Bench) Create() error {
+func (b *Bench) Create() error { return b.inside(b.create) }
+
+// inside calls write, which makes or changes files of the bench, in such a way that it reaches nothing else.
+func (b *Bench) inside(write func() error) error {
+	if !filepath.IsAbs(b.dir) {
+		return write()
+	}
+	if err := disk.SharedDir(b.dir); err != nil {
+		return fmt.Errorf("make workbench: %w", err)
+	}
+	place, err := sandbox.New(sandbox.Options{Places: []string{b.dir}})
+	if err != nil {
+		return err
+	}
+	return place.Start(write)
+}
+
+func (b *Bench) create() error {
 	for _, dir := range []string{b.Scripts(), b.Artifacts(), b.Notes()} {
 		if err := disk.SharedDir(dir); err != nil {
 			return fmt.Errorf("make workbench: %w", err)

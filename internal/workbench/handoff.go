@@ -17,7 +17,7 @@ func (b *Bench) WriteHandoff(step, text string, now time.Time) (string, error) {
 	name := HandoffNote(step)
 	path := b.NotePath(name)
 	if disk.Exists(path) {
-		if err := b.archiveHandoff(path, step, now); err != nil {
+		if err := b.inside(func() error { return b.archiveHandoff(path, step, now) }); err != nil {
 			return "", fmt.Errorf("put the old %s aside: %w", name, err)
 		}
 	}

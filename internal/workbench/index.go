@@ -75,10 +75,7 @@ func (b *Bench) WriteIndex() error {
 	if string(old) == text && (there || text == "") {
 		return nil
 	}
-	if err := disk.SharedDir(b.dir); err != nil {
-		return fmt.Errorf("write index: %w", err)
-	}
-	return disk.WriteFile(path, []byte(text), fileMode)
+	return b.inside(func() error { return disk.WriteFile(path, []byte(text), fileMode) })
 }
 
 // list returns what is in dir, by name, without hidden files and the archive

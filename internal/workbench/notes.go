@@ -108,7 +108,7 @@ func (b *Bench) UpdateNote(name string, update func(old string, there bool) (tex
 		return err
 	}
 	// The lock lies with the spilled results because git ignores them.
-	if err := b.createSpill(); err != nil {
+	if err := b.inside(b.createSpill); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
@@ -129,10 +129,12 @@ func (b *Bench) UpdateNote(name string, update func(old string, there bool) (tex
 		return nil
 	}
 	path := b.NotePath(name)
-	if err := disk.SharedDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("change note: %w", err)
-	}
-	return disk.WriteFile(path, []byte(text), fileMode)
+	return b.inside(func() error {
+		if err := disk.SharedDir(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("change note: %w", err)
+		}
+		return disk.WriteFile(path, []byte(text), fileMode)
+	})
 }
 
 func checkName(name string) error {
@@ -145,7 +147,15 @@ func checkName(name string) error {
 // ArchiveDir makes a new directory for what is put aside at the time now,
 // notes/archive/<YYYYmmdd-HHMMSS>, and returns its path; when there is one
 // already, -2, -3 … is added.
-func (b *Bench) ArchiveDir(now time.Time) (string, error) {
+func (b *Bench) ArchiveDir(now time.Time) (path string, err error) {
+	err = b.inside(func() error {
+		path, err = b.makeArchiveDir(now)
+		return err
+	})
+	return path, err
+}
+
+func (b *Bench) makeArchiveDir(now time.Time) (string, error) {
 	parent := b.NotePath(archiveDir)
 	if err := disk.SharedDir(parent); err != nil {
 		return "", fmt.Errorf("make archive: %w", err)

@@ -30,10 +30,13 @@ func (b *Bench) Spill(text string) (string, error) {
 	if there {
 		return b.relative(path), nil
 	}
-	if err := b.createSpill(); err != nil {
-		return "", err
-	}
-	if err := disk.WriteFile(path, []byte(text), spillMode); err != nil {
+	err := b.inside(func() error {
+		if err := b.createSpill(); err != nil {
+			return err
+		}
+		return disk.WriteFile(path, []byte(text), spillMode)
+	})
+	if err != nil {
 		return "", fmt.Errorf("spill: %w", err)
 	}
 	return b.relative(path), nil
@@ -92,7 +95,9 @@ func (s *Stream) Write(p []byte) (int, error) {
 }
 
 // open makes the file, and writes to it what was held.
-func (s *Stream) open() error {
+func (s *Stream) open() error { return s.bench.inside(s.create) }
+
+func (s *Stream) create() error {
 	if err := s.bench.createSpill(); err != nil {
 		return err
 	}
@@ -109,9 +114,17 @@ func (s *Stream) open() error {
 
 // Keep makes a file of what was written, named like one of Spill, and returns
 // its path relative to the workspace.
-func (s *Stream) Keep() (string, error) {
+func (s *Stream) Keep() (path string, err error) {
+	err = s.bench.inside(func() error {
+		path, err = s.keep()
+		return err
+	})
+	return path, err
+}
+
+func (s *Stream) keep() (string, error) {
 	if s.file == nil {
-		if err := s.open(); err != nil {
+		if err := s.create(); err != nil {
 			return "", err
 		}
 	}
