@@ -11,7 +11,6 @@ import (
 
 	"flower/agent"
 	"flower/internal/proc"
-	"flower/internal/sandbox"
 	"flower/internal/workbench"
 )
 
@@ -95,28 +94,6 @@ func (b *Box) keep(whole *workbench.Stream) (string, error) {
 		return "", err
 	}
 	return b.spillPath(path)
-}
-
-// deniedWords are what programs print when the system refuses a write, in some of the languages they speak.
-var deniedWords = []string{
-	"permission denied", "eacces", "operation not permitted", "eperm", "invalid cross-device link", "access is denied",
-	"权限不够", "拒绝访问", "拒絕", "許可がありません", "keine berechtigung", "permission non accordée", "permiso denegado", "отказано в доступе",
-}
-
-// denial explains a refusal that the sandbox is the likely reason for; "" where it is not.
-func (b *Box) denial(res proc.Result) string {
-	if res.ExitCode == 0 || b.worker.Level() == sandbox.None {
-		return ""
-	}
-	said := strings.ToLower(res.Output)
-	for _, words := range deniedWords {
-		if strings.Contains(said, words) {
-			return "[commands may write only in the workspace, in directories for temporary files and in caches. If something " +
-				"was denied above because it is elsewhere, that is intended, and chmod or sudo will not help: write to one of " +
-				"these places, or say in your answer which directory the person would have to allow with --allow-write]"
-		}
-	}
-	return ""
 }
 
 func statusLine(res proc.Result, timeout time.Duration) string {
