@@ -58,10 +58,13 @@ func (a *asides) begin(ctx context.Context, main *rig) (finish func()) {
 	return func() { a.finish(cancel) }
 }
 
+// asideDir holds, in the run directory, the books of side questions.
+const asideDir = "aside"
+
 // asideRig is a rig for the oracle: the same endpoint, books in <run dir>/aside, nothing shown.
 func (g *goRun) asideRig(ctx context.Context, main *rig) (*rig, error) {
 	where := g.place
-	where.runDir = filepath.Join(where.runDir, "aside")
+	where.runDir = filepath.Join(where.runDir, asideDir)
 	silent := newPrinter(g.Printer, printOptions{
 		screen: newScreen(io.Discard, false), width: func() int { return defaultWidth }, now: g.Now, workspace: where.workspace,
 	})

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"flower/internal/disk"
 	"flower/internal/proc"
 	"flower/internal/sandbox"
 	"flower/internal/text"
@@ -76,24 +75,4 @@ func (p place) supervise(show reporter) (*proc.Supervisor, error) {
 		show.Notice("! ", "leftovers", text.Data{"N": len(ended)})
 	}
 	return &proc.Supervisor{Records: records}, nil
-}
-
-// runDirIgnore keeps the books out of git. It names what is in there and not everything: a run directory may be one that
-// holds other things as well, the workspace even.
-const runDirIgnore = `# conversations and books of flower, which may hold what is nobody else's business
-/.gitignore
-/` + storeFile + `*
-/lineage.json*
-/manifest.json*
-/` + commandsDir + `/
-/.*.lock
-`
-
-// ignoreBooks writes it beside the books, unless there is an ignore file: then it is the person's.
-func (p place) ignoreBooks() error {
-	path := filepath.Join(p.runDir, ".gitignore")
-	if disk.Exists(path) {
-		return nil
-	}
-	return disk.WriteFile(path, []byte(runDirIgnore), 0o600)
 }

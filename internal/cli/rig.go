@@ -102,7 +102,7 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 				return err
 			}
 		}
-		return opts.place.ignoreBooks()
+		return opts.place.ignoreBooks(opts.print)
 	})
 	defer func() {
 		if err != nil {
