@@ -53,6 +53,9 @@ func (b *Box) editFile(ctx context.Context, s *session, path string, c change) a
 		case !utf8.ValidString(t.body) && !isASCII(c.new):
 			return nil, "", "it is not UTF-8, and new_string holds characters beyond ASCII, which would mix two encodings. Convert the file or use a command that knows its encoding"
 		}
+		if strings.ContainsRune(c.new, 0) && t.mark != markUTF16LE && t.mark != markUTF16BE {
+			return nil, "", "new_string holds a NUL character, which would make it a binary file"
+		}
 		body, lines, why := c.apply(t.body)
 		if why != "" {
 			return nil, "", why

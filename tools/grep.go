@@ -46,6 +46,7 @@ func (b *Box) grep(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 "-A":{"type":"integer","minimum":0,"description":"Lines to show after each match (content)"},
 "-B":{"type":"integer","minimum":0,"description":"Lines to show before each match (content)"},
 "-C":{"type":"integer","minimum":0,"description":"Lines to show before and after each match (content)"},
+"context":{"type":"integer","minimum":0,"description":"The same as -C"},
 "-n":{"type":"boolean","default":true,"description":"Show line numbers (content). Default true"},
 "-i":{"type":"boolean","default":false,"description":"Ignore case"},
 "multiline":{"type":"boolean","default":false,"description":"Let matches span lines and . match line feeds"},
@@ -86,7 +87,7 @@ func newQuery(input json.RawMessage) (*query, *agent.ToolResult) {
 		numbers: p.boolean("-n", true),
 		limit:   p.integer("head_limit", grepEntries, 0, math.MaxInt32), offset: p.integer("offset", 0, 0, math.MaxInt32),
 	}
-	around := p.integer("-C", 0, 0, 1000)
+	around := p.integer("-C", p.integer("context", 0, 0, 1000), 0, 1000)
 	q.before, q.after = p.integer("-B", around, 0, 1000), p.integer("-A", around, 0, 1000)
 	glob, kind := p.textOr("glob", ""), p.textOr("type", "")
 	fold, multiline := p.boolean("-i", false), p.boolean("multiline", false)

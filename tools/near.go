@@ -71,6 +71,7 @@ func lastLine(s string) string {
 }
 
 var typewriter = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‘", "'", "’", "'", "\u00a0", " ", "–", "-", "—", "-",
+	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2015", "-", "\u2212", "-", "\u2032", "'", "\u2033", `"`, "…", "...", "\u2060", "",
 	"\u00ad", "", "\u200b", "", "\u200c", "", "\u200d", "", "\ufeff", "")
 
 // loose is what stays of a line that was typed from memory.

@@ -31,6 +31,11 @@ func (b *Box) locate(path string) (string, error) {
 		path = b.opts.Workspace + "/" + path // not Join, which would fold "link/.." before the link is followed
 	}
 	real, err := follow(path)
+	if err == nil && strings.HasSuffix(path, "/") {
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("%s names a directory, as it ends with a slash, and there is none", called(path))
+		}
+	}
 	if err == nil && inAny(b.private, real) {
 		return "", &refusal{called(path) + " belongs to the books of the program that runs you. This is intended; leave it alone"}
 	}

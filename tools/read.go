@@ -119,6 +119,9 @@ func (t text) notes() []string {
 			notes = append(notes, "mixed line endings, CRLF and LF")
 		}
 	}
+	if lone := strings.Count(t.body, "\r") - strings.Count(t.body, "\r\n"); lone > 0 {
+		notes = append(notes, plural(lone, "carriage return")+" without a line feed, which end no line here")
+	}
 	if !utf8.ValidString(t.body) {
 		notes = append(notes, `not UTF-8: foreign bytes are shown as \xNN`)
 	}
@@ -131,52 +134,82 @@ type page struct {
 	first, last int  // numbers of the lines shown; last < first: none
 	total       int  // lines of the file, as far as it was read
 	more        bool // lines follow behind last
+	gaveUp      bool // the first line to show was not reached
 	counted     bool // total is that of the whole file
 	cut         int  // lines that were too long
 }
 
-// countAhead is how many bytes behind a page are read to learn the number of lines.
-const countAhead = maxEditBytes
+// Bounds of what is read besides the lines that are shown, in bytes: behind them to learn the number of lines, and before
+// them to find the first. A line that is longer than either, as in a file with a hole, ends the reading.
+const (
+	countAhead = maxEditBytes
+	skipAhead  = 1 << 30 // a second on a usual disk
+)
 
 // paginate numbers limit lines of r from line first on. It reads on to count, but not without end.
 func paginate(ctx context.Context, r io.Reader, first, limit int) (*page, error) {
 	p := &page{first: first, last: first - 1}
-	in := bufio.NewReaderSize(r, 1<<16)
-	ahead, full := 0, false
+	in := bufio.NewReaderSize(&stopping{ctx: ctx, r: r}, 1<<16)
+	ahead, skipped, full := 0, 0, false
 	for n := 1; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+		room := skipAhead - skipped
+		if n >= first {
+			room = countAhead - ahead
 		}
-		line, size, err := nextLine(in)
+		line, size, err := nextLine(in, room)
 		if errors.Is(err, io.EOF) {
 			p.counted = true
 			return p, nil
 		}
-		if err != nil {
+		long := errors.Is(err, errLong)
+		if err != nil && !long {
 			return nil, err
 		}
 		p.total = n
 		if n < first {
+			if skipped += size; long || skipped > skipAhead {
+				p.gaveUp = true
+				return p, nil
+			}
 			continue
 		}
 		full = full || n >= first+limit || p.text.Len() >= readBytes
 		if !full {
 			p.add(n, line, size)
+			if long {
+				p.more = true // whatever follows the line
+				return p, nil
+			}
 			continue
 		}
 		p.more = true
-		if ahead += size; ahead > countAhead {
+		if ahead += size; long || ahead > countAhead {
 			return p, nil
 		}
 	}
 }
 
+// stopping is a reader that ends with its context.
+type stopping struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (s *stopping) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
+}
+
+var errLong = errors.New("the line is too long")
+
 // lineBytes bounds what is kept of a line: enough for readColumns characters of any kind.
 const lineBytes = readColumns * utf8.UTFMax
 
 // nextLine returns the beginning of a line without its ending, and the size of the whole in bytes. io.EOF means that
-// there is none.
-func nextLine(in *bufio.Reader) (line string, size int, err error) {
+// there is none, errLong that the line did not end within most bytes.
+func nextLine(in *bufio.Reader, most int) (line string, size int, err error) {
 	var kept []byte
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -185,6 +218,8 @@ func nextLine(in *bufio.Reader) (line string, size int, err error) {
 			kept = append(kept, piece[:min(room, len(piece))]...)
 		}
 		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && size > most:
+			return string(kept), size, errLong
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF) && size > 0, err == nil:
@@ -216,6 +251,9 @@ func (p *page) add(n int, line string, size int) {
 
 // result shows the page and says in the status line what it leaves out.
 func (p *page) result(path string, notes []string) agent.ToolResult {
+	if p.gaveUp {
+		return agent.ErrorResult(fmt.Sprintf("%s: line %d lies too far behind the beginning; the first %s were looked through. Use a command.", path, p.first, plural(p.total, "line")))
+	}
 	if p.last < p.first {
 		return agent.ErrorResult(fmt.Sprintf("%s has %s; offset %d is behind the end.", path, plural(p.total, "line"), p.first))
 	}

@@ -62,7 +62,7 @@ func (s *search) seek(ctx context.Context, q *query, out *sheet) {
 			cancel()
 			continue
 		}
-		s.files += len(b.files)
+		s.files += len(b.files) - b.large - len(b.unreadable)
 		s.large += b.large
 		if len(b.unreadable) > 0 {
 			missed = append(missed, b)

@@ -7,7 +7,7 @@ import (
 )
 
 // awkFlags: a long flag of one awk is a program file to another, so there are none.
-var awkFlags = &program{short: "F:v:", tame: true}
+var awkFlags = &program{short: "F:v:"}
 
 var awkAssign = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*=`)
 

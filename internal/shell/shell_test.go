@@ -159,7 +159,7 @@ func TestDirs(t *testing.T) {
 // neverFlags are arguments that no accepted call of a program may have, whatever else stands there. The word after -e is
 // a text, and behind -- there are no flags.
 var neverFlags = map[string]*regexp.Regexp{
-	"git":  regexp.MustCompile(`^(-c|-p.+|-O|--(output|ext-diff|textconv|paginate|exec-path|git-dir|work-tree|config-env|show-signature|open-files-in-pager|edit|delete|unset|add)(=.*)?)$`),
+	"git":  regexp.MustCompile(`^(-O|--(output|ext-diff|textconv|paginate|exec-path|git-dir|work-tree|config-env|show-signature|open-files-in-pager|edit|delete|unset|add)(=.*)?)$`),
 	"sort": regexp.MustCompile(`^(-o|-T|--o|--c.*prog|--files0)`),
 	"sed":  regexp.MustCompile(`^(-i|-f|-n[if]|--in|--fi)`),
 	"awk":  regexp.MustCompile(`^(-[fEilodp]|--.)`),
