@@ -140,10 +140,10 @@ type page struct {
 }
 
 // Bounds of what is read besides the lines that are shown, in bytes: behind them to learn the number of lines, and before
-// them to find the first. A line that is longer than either, as in a file with a hole, ends the reading.
+// them to find the first. A line longer than countAhead, as in a file with a hole, ends the reading too.
 const (
 	countAhead = maxEditBytes
-	skipAhead  = 1 << 30 // a second on a usual disk
+	skipAhead  = 4 << 30 // seconds on a usual disk
 )
 
 // paginate numbers limit lines of r from line first on. It reads on to count, but not without end.
@@ -152,11 +152,7 @@ func paginate(ctx context.Context, r io.Reader, first, limit int) (*page, error)
 	in := bufio.NewReaderSize(&stopping{ctx: ctx, r: r}, 1<<16)
 	ahead, skipped, full := 0, 0, false
 	for n := 1; ; n++ {
-		room := skipAhead - skipped
-		if n >= first {
-			room = countAhead - ahead
-		}
-		line, size, err := nextLine(in, room)
+		line, size, err := nextLine(in, countAhead-ahead)
 		if errors.Is(err, io.EOF) {
 			p.counted = true
 			return p, nil
