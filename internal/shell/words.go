@@ -3,7 +3,6 @@ package shell
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -242,9 +241,8 @@ var lookAlikes = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xff01, Hi: 0xff5e, Stride: 1}, // full-width forms
 }}
 
-// braces reports whether the pieces may hold a brace expansion: a live { whose
-// group, nested ones included, holds a live comma or two dots. An open group
-// counts to the end of the word.
+// braces reports whether the pieces may hold a brace expansion. Like bash it starts at every live {, and takes for its end
+// the first live } of the same depth that stands behind a comma or two dots of that depth: in "{a},}" the second one.
 func braces(pieces []piece) bool {
 	var live strings.Builder // quoted text becomes a mark of the same length
 	for _, p := range pieces {
@@ -255,23 +253,37 @@ func braces(pieces []piece) bool {
 		}
 	}
 	s := live.String()
-	var groups []bool // open groups, and whether each holds a separator
-	for i := range len(s) {
-		last := len(groups) - 1
-		switch {
-		case s[i] == '{':
-			groups = append(groups, false)
-		case last < 0:
-		case s[i] == '}':
-			if groups[last] {
-				return true
-			}
-			groups = groups[:last]
-		case s[i] == ',' || strings.HasPrefix(s[i:], ".."):
-			groups[last] = true
+	for {
+		i := strings.IndexByte(s, '{')
+		if i < 0 {
+			return false
+		}
+		s = s[i+1:]
+		if !strings.Contains(s, ",") && !strings.Contains(s, "..") {
+			return false
+		}
+		if closes(s) {
+			return true
 		}
 	}
-	return slices.Contains(groups, true)
+}
+
+// closes reports whether a brace group, of which s is what follows the opening brace, comes to an end.
+func closes(s string) bool {
+	depth, separated := 0, false
+	for i := range len(s) {
+		switch {
+		case s[i] == '{':
+			depth++
+		case s[i] == '}' && depth > 0:
+			depth--
+		case s[i] == '}' && separated:
+			return true
+		case depth == 0 && (s[i] == ',' || strings.HasPrefix(s[i:], "..")):
+			separated = true
+		}
+	}
+	return false
 }
 
 // ansiC undoes the escapes of $'…'. Escapes whose meaning depends on the locale,
