@@ -17,7 +17,8 @@ import (
 // directory is synced. On an error the old content is untouched.
 //
 // A new file gets mode less the umask; a file that exists keeps its permission
-// bits and, where the system allows it, its owner. Through a symbolic link the
+// bits and, where the system allows it, its owner, extended attributes and
+// access control list. Through a symbolic link the
 // file it names is replaced. A hard link to the old content keeps the old
 // content. Anything but a regular file gives a [NotRegularError].
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
@@ -42,11 +43,14 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 		return &NotRegularError{Path: path, Mode: old.Mode()}
 	}
 	reach(target, "before")
+	if old != nil {
+		mode &= old.Mode() // at no time may more people read the new content than the old one
+	}
 	tmp, err := createTemp(filepath.Dir(target), mode.Perm())
 	if err != nil {
 		return err
 	}
-	if err := fill(tmp, data, old); err != nil {
+	if err := fill(tmp, data, target, old); err != nil {
 		return errors.Join(err, os.Remove(tmp.Name()))
 	}
 	reach(target, "inside")
@@ -64,8 +68,8 @@ func reach(path, when string) {
 	}
 }
 
-// fill writes, syncs and closes tmp, and gives it what old had.
-func fill(tmp *os.File, data []byte, old fs.FileInfo) error {
+// fill writes, syncs and closes tmp, and gives it what old, the file at target, had.
+func fill(tmp *os.File, data []byte, target string, old fs.FileInfo) error {
 	_, err := tmp.Write(data)
 	if err == nil && old != nil {
 		if st, ok := old.Sys().(*syscall.Stat_t); ok {
@@ -73,7 +77,9 @@ func fill(tmp *os.File, data []byte, old fs.FileInfo) error {
 			// or a root flower would take the person's files from them.
 			_ = tmp.Chown(int(st.Uid), int(st.Gid))
 		}
-		err = tmp.Chmod(old.Mode().Perm())
+		if err = tmp.Chmod(old.Mode().Perm()); err == nil {
+			keepAttributes(tmp, target) // after chmod, which would change the list
+		}
 	}
 	if err == nil {
 		err = tmp.Sync()
