@@ -114,7 +114,8 @@ func keep() int {
 	if err != nil {
 		output = nil
 	}
-	main, err := launch(what)
+	var main int
+	limited(func() { main, err = launch(what) })
 	_ = unix.Close(outputFD)
 	if err != nil {
 		var errno syscall.Errno

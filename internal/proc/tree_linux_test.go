@@ -325,12 +325,28 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
+// BenchmarkRun is what a command costs: started by itself, and behind its keeper. The difference is what the design says
+// of it.
 func BenchmarkRun(b *testing.B) {
-	var s Supervisor
-	defer s.Close()
-	for b.Loop() {
-		if _, err := s.Run(b.Context(), Command{Argv: []string{"/bin/true"}, Env: env}); err != nil {
-			b.Fatal(err)
+	b.Run("without keeper", func(b *testing.B) {
+		for b.Loop() {
+			cmd := exec.Command("/bin/true")
+			cmd.Env = env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				b.Fatal(err, out)
+			}
+		}
+	})
+	run := func(s *Supervisor) func(b *testing.B) {
+		return func(b *testing.B) {
+			defer s.Close()
+			for b.Loop() {
+				if _, err := s.Run(b.Context(), Command{Argv: []string{"/bin/true"}, Env: env}); err != nil {
+					b.Fatal(err)
+				}
+			}
 		}
 	}
+	b.Run("with keeper", run(&Supervisor{}))
+	b.Run("with keeper and record", run(&Supervisor{Records: filepath.Join(b.TempDir(), "commands")}))
 }
