@@ -121,6 +121,8 @@ func (r *rowScanner) usage(u *transcript.Usage, key string) {
 		u.CacheWrite = r.whole()
 	case "cache_creation_1h_input_tokens":
 		u.CacheWrite1h = r.whole()
+	case "web_search_requests":
+		u.Searches = r.whole()
 	default:
 		r.bad = true
 	}

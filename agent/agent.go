@@ -86,6 +86,9 @@ type Spec struct {
 	// Subagents are the agents that the Agent tool may start.
 	Subagents []Spec
 
+	// Search bounds the endpoint's search of the web, for agents whose Tools name it.
+	Search SearchLimits
+
 	Model     string // "" is the engine's default
 	MaxTokens int    // of one answer; 0 is the engine's default
 	Thinking  bool   // ask for adaptive thinking
@@ -98,6 +101,14 @@ type Spec struct {
 type Limits struct {
 	Turns   int
 	CostUSD float64
+}
+
+// SearchLimits bound searches of the web that the endpoint makes; zero fields are the toolbox's to choose. At most one of the
+// lists may be set.
+type SearchLimits struct {
+	MaxUses        int      // searches in one answer
+	AllowedDomains []string // nothing else is found: example.com, with those below it, or example.com/docs
+	BlockedDomains []string // these are not
 }
 
 // Request is one run of an agent in a session. A session that the log already knows goes on; its stored prefix is

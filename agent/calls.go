@@ -52,6 +52,12 @@ func (c *conversation) bind() ([]ToolSpec, error) {
 	}
 	specs := make([]ToolSpec, 0, len(tools))
 	for _, t := range tools {
+		if len(t.Hosted) > 0 {
+			if !c.engine.refused(c.model(), t.Name) {
+				specs = append(specs, ToolSpec{Name: t.Name, Hosted: t.Hosted})
+			}
+			continue
+		}
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(t.InputSchema, &schema); err != nil {
 			return nil, fmt.Errorf("read schema of tool %s: %w", t.Name, err)

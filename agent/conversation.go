@@ -15,6 +15,10 @@ import (
 // times the limit is a model that repeats itself.
 const maxContinuations = 3
 
+// maxPauses is how often in a row an answer is paused. The endpoint pauses after ten rounds of its own tools: more than a
+// hundred for one answer lead nowhere.
+const maxPauses = 10
+
 // conversation is one run of one agent. The goroutine that calls run owns it; tools run beside it and report back to it.
 type conversation struct {
 	engine  *Engine
@@ -49,6 +53,8 @@ type conversation struct {
 	warnings []BudgetLow // not told yet
 	repeats  repeats
 	result   Result
+
+	withdrawn []string // names of hosted tools in the prefix that are not offered any more
 }
 
 func (c *conversation) owns(e *LimitError) bool { return e.meter == c.meter }
@@ -98,11 +104,11 @@ func (c *conversation) converse(ctx context.Context, prompt, promptID, title str
 
 // loop asks until the model is done.
 func (c *conversation) loop(ctx context.Context) error {
-	continued := 0
+	continued, pauses := 0, 0
 	silent := false // the last answer said nothing that could be sent back
 	for {
 		var said, waiting bool
-		if !c.atBoundary(ctx) {
+		if paused := c.spokeLast() && c.result.StopReason == StopPauseTurn; !paused && !c.atBoundary(ctx) {
 			var err error
 			if said, waiting, err = c.hear(ctx); err != nil {
 				return err
@@ -126,6 +132,11 @@ func (c *conversation) loop(ctx context.Context) error {
 		}
 		stop := resp.Message.StopReason
 		silent = !c.spokeLast()
+		if stop != StopPauseTurn {
+			pauses = 0
+		} else if pauses++; pauses > maxPauses {
+			return fmt.Errorf("run agent: the endpoint paused its answer %d times in a row", pauses)
+		}
 		if stop != StopMaxTokens && !(silent && stop == StopPauseTurn) {
 			continued = 0
 		} else if continued++; continued > maxContinuations {
@@ -250,7 +261,7 @@ func (c *conversation) generate(ctx context.Context, req *ModelRequest) (*Respon
 func (c *conversation) request() *ModelRequest {
 	req := &ModelRequest{
 		Model: c.model(), MaxTokens: c.spec.MaxTokens,
-		System: c.prefix.System, Tools: c.prefix.Tools, Messages: c.messages, Marks: slices.Concat(c.marked, []Mark{endOf(c.messages)}),
+		System: c.prefix.System, Tools: c.offered(), Messages: c.messages, Marks: slices.Concat(c.marked, []Mark{endOf(c.messages)}),
 		Thinking: c.spec.Thinking, Effort: c.spec.Effort, SessionID: c.key.Session,
 	}
 	if req.MaxTokens == 0 {
@@ -304,6 +315,9 @@ func (c *conversation) acceptable(resp *Response, model string) *Response {
 			b = c.acceptableCall(b)
 		}
 		m.Content = append(m.Content, b)
+	}
+	if m.StopReason != StopPauseTurn {
+		m.Content = transcript.WithoutOpenSearches(m.Content)
 	}
 	return &out
 }

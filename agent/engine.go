@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,7 +60,12 @@ type Options struct {
 }
 
 // Engine runs agents. It is safe for concurrent use; one session must not be run twice at the same time.
-type Engine struct{ opts Options }
+type Engine struct {
+	opts Options
+
+	mu     sync.Mutex
+	hosted map[string]bool // models and tools that the endpoint has refused to run; mu guards it
+}
 
 // New checks the options and returns an engine.
 func New(opts Options) (*Engine, error) {

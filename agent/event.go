@@ -104,6 +104,14 @@ type Amended struct {
 	Report transcript.Report
 }
 
+// Withdrawn says that the endpoint does not have a tool that it was to run itself, and that the work goes on without. It
+// is said once for each model and tool; sessions remember it.
+type Withdrawn struct {
+	Path   string
+	Tool   string // ToolSpec.Name
+	Reason string // what the endpoint said
+}
+
 // Finished is the last event of a conversation, however it ends: what was spent is known even when it failed.
 type Finished struct {
 	Path   string
@@ -122,4 +130,5 @@ func (ToolFinished) event() {}
 func (Repeating) event()    {}
 func (Delivered) event()    {}
 func (Amended) event()      {}
+func (Withdrawn) event()    {}
 func (Finished) event()     {}

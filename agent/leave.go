@@ -66,14 +66,20 @@ func (s Spec) Fingerprint() string {
 }
 
 // changes compares the prefix of a session with the one it would be begun with now; nil if nothing that matters differs.
-// Descriptions do not matter: what the model was told then still holds.
+// Descriptions do not matter: what the model was told then still holds. Nor do tools that the endpoint runs: they come and go
+// with it.
 func (p Prefix) changes(now Prefix) error {
 	changed := &ChangedError{Role: p.Definition != "" && p.Definition != now.Definition}
 	schemas := make(map[string]json.RawMessage)
 	for _, t := range p.Tools {
-		schemas[t.Name] = t.InputSchema
+		if len(t.Hosted) == 0 {
+			schemas[t.Name] = t.InputSchema
+		}
 	}
 	for _, t := range now.Tools {
+		if len(t.Hosted) > 0 {
+			continue
+		}
 		if old, there := schemas[t.Name]; !there || !sameInput(old, t.InputSchema) {
 			changed.Tools = append(changed.Tools, t.Name)
 		}

@@ -22,11 +22,15 @@ func (c *conversation) load(ctx context.Context) ([]transcript.Block, transcript
 	if err != nil {
 		return nil, transcript.Report{}, err
 	}
+	c.withdrawn = transcript.Withdrawn(entries)
 	p := transcript.Prepare(entries, c.prepareOptions())
-	if !known {
-		if p, err = c.adopt(ctx, entries, p); err != nil {
-			return nil, p.Report, err
-		}
+	if known {
+		p, err = c.withdrawLost(ctx, entries, p, tools)
+	} else {
+		p, err = c.adopt(ctx, entries, p)
+	}
+	if err != nil {
+		return nil, p.Report, err
 	}
 	p.Report.Damaged += damaged
 	c.result.Resumed = len(entries) > 0
@@ -59,6 +63,7 @@ func (c *conversation) prepareOptions() transcript.Options {
 	return transcript.Options{
 		Trim: o.Trim, TrimAll: c.shrink && o.Spill != nil, AgentID: c.path, KeepOpenCalls: true,
 		MaxText: most.text, MaxResult: most.result, MaxRequest: transcript.MaxRequestBytes, NoSpill: o.Spill == nil,
+		PlainSearches: !c.offersHosted(),
 	}
 }
 

@@ -40,6 +40,10 @@ type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"` // JSON Schema of an object
+	// Hosted is the definition of a tool that the endpoint runs itself, within its answers, as it is sent; the API knows it by
+	// the name in there. Such a tool has neither a description nor a schema of ours, and is never called here. Nil: an
+	// ordinary tool.
+	Hosted json.RawMessage `json:"hosted,omitempty"`
 }
 
 // Response is one complete answer.

@@ -10,7 +10,8 @@ import (
 type carried struct {
 	usage transcript.Usage // of the last answer
 	model string           // that gave it; "" if another process has asked
-	// whole says that all of the last request is in the next one too.
+	// whole says that all of the last request is in the next one too, and that its usage counts it once: of an answer with
+	// searches the context is counted once for each of them.
 	whole bool
 	// resumed says that the last answer is of an earlier run, and at when it was.
 	resumed bool
@@ -20,13 +21,13 @@ type carried struct {
 // carriedOver is what a stored answer leaves for the next request.
 func carriedOver(e transcript.Entry) carried {
 	at, _ := time.Parse(time.RFC3339, e.Timestamp) // one that cannot be read is long ago
-	return carried{usage: e.Message.Usage, whole: true, resumed: true, at: at}
+	return carried{usage: e.Message.Usage, whole: e.Message.Usage.Searches == 0, resumed: true, at: at}
 }
 
 // loaded takes into account what was made of the stored history: if anything of it is not sent any more, nobody knows
 // how much is left.
 func (c *carried) loaded(r transcript.Report) {
-	if len(r.Dropped) > 0 || len(r.Repaired) > 0 || r.Damaged+r.Expired+r.Trimmed+r.Denials+r.Thinking+r.Oversize > 0 {
+	if len(r.Dropped) > 0 || len(r.Repaired) > 0 || r.Damaged+r.Expired+r.Trimmed+r.Denials+r.Thinking+r.Oversize+r.Searches > 0 {
 		c.whole = false
 	}
 }
@@ -81,7 +82,7 @@ func (c *conversation) tellMoney(resp *Response) {
 	if missed, ok := c.missed(resp); ok {
 		c.emit(missed)
 	}
-	c.carried = carried{usage: resp.Message.Usage, model: resp.Message.Model, whole: true}
+	c.carried = carried{usage: resp.Message.Usage, model: resp.Message.Model, whole: resp.Message.Usage.Searches == 0}
 	c.warn()
 }
 
@@ -97,7 +98,7 @@ func (c *conversation) warn() {
 func (c *conversation) missed(resp *Response) (CacheMissed, bool) {
 	was, now := c.carried, resp.Message.Usage
 	cached := was.usage.CacheRead + was.usage.CacheWrite
-	if !was.resumed || now.CacheRead >= cached/2 {
+	if !was.resumed || was.usage.Searches > 0 || now.CacheRead >= cached/2 {
 		return CacheMissed{}, false
 	}
 	// What was sent is counted in the classes that were charged for it: written first, the rest plain.

@@ -33,9 +33,14 @@ func (c *conversation) obtain(ctx context.Context) (*Response, error) {
 		case ctx.Err() != nil:
 		case tooLarge(err):
 			again, fault = c.halve(ctx)
-		case !forgot:
-			again, fault = c.forgetRefused(ctx, err)
-			forgot = again
+		default:
+			if again, fault = c.withdrawRefused(ctx, err); again || fault != nil {
+				break
+			}
+			if !forgot {
+				again, fault = c.forgetRefused(ctx, err)
+				forgot = again
+			}
 		}
 		if fault != nil {
 			return nil, fault

@@ -19,7 +19,7 @@ type Tool struct {
 	// and sees the same again and again is stuck.
 	Looks bool
 
-	Run Handler
+	Run Handler // nil of a Hosted one
 }
 
 // Handler runs one call. A failure the model can act on is a ToolResult with IsError; an error ends the run. When ctx is

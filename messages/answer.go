@@ -46,6 +46,8 @@ type part struct {
 	thinking  strings.Builder
 	signature string
 	input     strings.Builder
+	citations []json.RawMessage // of a text
+	raw       json.RawMessage   // the block as it began, with all its bytes
 }
 
 type wireEvent struct {
@@ -118,7 +120,7 @@ func (a *answer) open(index int, data []byte, sink func(agent.Delta)) error {
 	if a.byIndex == nil || a.byIndex[index] != nil {
 		return protocolError("a content block begins out of order")
 	}
-	p := &part{}
+	p := &part{raw: data}
 	if err := json.Unmarshal(data, &p.start); err != nil || p.start == nil {
 		return protocolError("a content block is not an object")
 	}
@@ -128,6 +130,7 @@ func (a *answer) open(index int, data []byte, sink func(agent.Delta)) error {
 	case "":
 		return protocolError("a content block has no type")
 	case transcript.TypeText:
+		_ = json.Unmarshal(p.start["citations"], &p.citations) // null, or not a list: none
 		p.grow("text_delta", p.member("text"), sink)
 	case transcript.TypeThinking:
 		p.signature = p.member("signature")
@@ -137,6 +140,9 @@ func (a *answer) open(index int, data []byte, sink func(agent.Delta)) error {
 		if p.name == "" || p.member("id") == "" {
 			return protocolError("a tool call has no id or no name")
 		}
+		sink(agent.ToolDelta{Name: p.name})
+	case transcript.TypeServerToolUse:
+		p.name = p.member("name")
 		sink(agent.ToolDelta{Name: p.name})
 	}
 	return nil
@@ -150,6 +156,8 @@ func (a *answer) grow(index int, data []byte, sink func(agent.Delta)) error {
 		Thinking  string `json:"thinking"`
 		Signature string `json:"signature"`
 		Input     string `json:"partial_json"`
+
+		Citation json.RawMessage `json:"citation"`
 	}
 	p := a.byIndex[index]
 	if p == nil {
@@ -166,10 +174,15 @@ func (a *answer) grow(index int, data []byte, sink func(agent.Delta)) error {
 		piece = d.Signature
 	case "input_json_delta":
 		piece = d.Input
+	case "citations_delta":
+		if isObject(d.Citation) {
+			p.citations = append(p.citations, d.Citation)
+		}
+		return nil
 	case "":
 		return protocolError("a piece of a content block has no type")
 	default:
-		return nil // citations_delta and kinds that did not exist when this was written
+		return nil // kinds that did not exist when this was written
 	}
 	if err != nil {
 		return protocolError("a piece of a content block cannot be read: " + err.Error())
@@ -193,7 +206,7 @@ func (p *part) grow(kind, piece string, sink func(agent.Delta)) {
 		p.signature += piece
 	case "input_json_delta":
 		p.input.WriteString(piece)
-		if p.kind == transcript.TypeToolUse {
+		if p.kind == transcript.TypeToolUse || p.kind == transcript.TypeServerToolUse {
 			sink(agent.ToolDelta{Name: p.name, Bytes: p.input.Len()})
 		}
 	}
@@ -287,9 +300,12 @@ func truncates(stopReason string) bool {
 	return false
 }
 
-// finished says whether the last block of a truncated answer is whole: a call needs its input, thinking its signature.
+// finished says whether the last block of a truncated answer is whole: a call needs its input, thinking its signature, a
+// call of the endpoint's own tools its result, which would stand behind it.
 func (p *part) finished() bool {
 	switch p.kind {
+	case transcript.TypeServerToolUse:
+		return false
 	case transcript.TypeToolUse:
 		if p.input.Len() == 0 {
 			return len(p.start["input"]) > len("{}") && isObject(p.start["input"])
@@ -311,7 +327,15 @@ var plain = map[string][]string{
 
 // block is the finished block. One with members that are not ours keeps them: it has to go back as it came.
 func (p *part) block() transcript.Block {
-	delete(p.start, "citations") // their pieces are not collected, a part of them would be wrong
+	if delete(p.start, "citations"); len(p.citations) > 0 {
+		p.start["citations"] = listOf(p.citations)
+	}
+	if _, ours := plain[p.kind]; !ours && p.text.Len()+p.thinking.Len()+p.input.Len()+len(p.signature)+len(p.citations) == 0 {
+		var b transcript.Block // nothing was added: all its bytes stay
+		if b.UnmarshalJSON(p.raw) == nil {
+			return b
+		}
+	}
 	extra := len(p.start) - 1
 	for _, name := range plain[p.kind] {
 		if _, ok := p.start[name]; ok {
@@ -344,7 +368,7 @@ func (p *part) merged() transcript.Block {
 	if p.signature != "" {
 		p.start["signature"] = quote(p.signature)
 	}
-	if p.input.Len() > 0 || p.kind == transcript.TypeToolUse {
+	if p.input.Len() > 0 || p.kind == transcript.TypeToolUse || p.kind == transcript.TypeServerToolUse {
 		p.start["input"] = p.call()
 	}
 	var out bytes.Buffer
@@ -359,6 +383,18 @@ func (p *part) merged() transcript.Block {
 	}
 	// A member of ours has a strange type, a number as a signature for one. What can be shown of it is shown.
 	return transcript.Text(fmt.Sprintf("[%s block that cannot be read]", p.kind))
+}
+
+// listOf is a JSON list of values.
+func listOf(values []json.RawMessage) json.RawMessage {
+	list := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, v...)
+	}
+	return append(list, ']')
 }
 
 // call is the input of a call: always a JSON object.
@@ -466,6 +502,9 @@ func addUsage(u *transcript.Usage, data []byte) {
 			FiveMinutes count `json:"ephemeral_5m_input_tokens"`
 			Hour        count `json:"ephemeral_1h_input_tokens"`
 		} `json:"cache_creation"`
+		Hosted *struct {
+			Searches count `json:"web_search_requests"`
+		} `json:"server_tool_use"`
 	}
 	if len(data) == 0 || json.Unmarshal(data, &v) != nil {
 		return // counts are not worth an answer
@@ -481,6 +520,9 @@ func addUsage(u *transcript.Usage, data []byte) {
 		}
 	}
 	u.CacheWrite1h = min(u.CacheWrite1h, u.CacheWrite)
+	if v.Hosted != nil {
+		v.Hosted.Searches.put(&u.Searches)
+	}
 }
 
 // count is a number of tokens, if it is one.

@@ -27,7 +27,10 @@ func evDelta(i int, kind, member, piece string) string {
 
 func evText(i int, s string) string  { return evDelta(i, "text_delta", "text", s) }
 func evInput(i int, s string) string { return evDelta(i, "input_json_delta", "partial_json", s) }
-func evEnd(i int) string             { return fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, i) }
+func evCite(i int, citation string) string {
+	return fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":%s}}`, i, citation)
+}
+func evEnd(i int) string { return fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, i) }
 
 func evReason(reason string) string {
 	return fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":42}}`, reason)
@@ -79,7 +82,19 @@ func TestAnswerContent(t *testing.T) {
 	}{
 		{"text in pieces", "end_turn", []string{evBlock(0, startText), evText(0, "a<"), evText(0, "é"), evEnd(0)}, `{"type":"text","text":"a<é"}`, 0},
 		{"text that begins in its start", "end_turn", []string{evBlock(0, `{"type":"text","text":"He","citations":null}`), evText(0, "y")}, `{"type":"text","text":"Hey"}`, 0},
-		{"citations are let go", "end_turn", []string{evBlock(0, `{"type":"text","text":"","citations":[]}`), evText(0, "x"), `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"page_location"}}}`}, `{"type":"text","text":"x"}`, 0},
+		{"citations", "end_turn", []string{evBlock(0, `{"type":"text","text":"","citations":[]}`), evCite(0, `{"type":"a","encrypted_index":"E<"}`), evText(0, "x"), evCite(0, `{"type":"b", "n":1.0}`)}, `{"citations":[{"type":"a","encrypted_index":"E<"},{"type":"b","n":1.0}],"text":"x","type":"text"}`, 0},
+		{"citations at once", "end_turn", []string{evBlock(0, `{"type":"text","text":"x","citations":[{"type":"a"}]}`)}, `{"citations":[{"type":"a"}],"text":"x","type":"text"}`, 0},
+		{"citations of nothing", "end_turn", []string{evBlock(0, `{"type":"text","text":"","citations":[]}`), evText(0, "x"), evCite(0, `7`)}, `{"type":"text","text":"x"}`, 0},
+		{
+			"a search and what it found", "end_turn",
+			[]string{
+				evBlock(0, `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}`), evInput(0, `{"query":`), evInput(0, `"a<b"}`), evEnd(0),
+				evBlock(1, `{"type":"web_search_tool_result", "tool_use_id":"srvtoolu_1","content":[ {"type":"web_search_result","encrypted_content":"E+/="} ]}`), evEnd(1),
+			},
+			`{"id":"srvtoolu_1","input":{"query":"a<b"},"name":"web_search","type":"server_tool_use"}` + "\n" + `{"type":"web_search_tool_result", "tool_use_id":"srvtoolu_1","content":[ {"type":"web_search_result","encrypted_content":"E+/="} ]}`, 0,
+		},
+		{"a search that the limit has cut", "max_tokens", []string{evBlock(0, startText), evText(0, "a"), evBlock(1, `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`), evInput(1, `{"query":"q"}`)}, `{"type":"text","text":"a"}`, 1},
+		{"a search of a paused answer", "pause_turn", []string{evBlock(0, `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)}, `{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`, 0},
 		{"nothing at all", "end_turn", nil, ``, 0},
 		{"an empty text", "end_turn", []string{evBlock(0, startText), evEnd(0)}, ``, 0},
 		{

@@ -13,7 +13,14 @@ const DefaultModel = "claude-opus-5-5"
 // fallbackWindow is the window of a model nobody knows: the smallest in use today.
 const fallbackWindow = 200_000
 
-const million = 1_000_000
+const (
+	thousand = 1_000
+	million  = 1_000_000
+)
+
+// SearchPrice is what the vendor's list charges for a thousand searches of the web, in US dollars, with every model; a
+// search that fails is not charged (documentation of the tool, 2026-11-29).
+const SearchPrice = 10
 
 // Price is what a model costs, in US dollars per million tokens. The zero Price is free.
 type Price struct {
@@ -22,6 +29,7 @@ type Price struct {
 	CacheRead    float64
 	CacheWrite   float64 // kept for five minutes
 	CacheWrite1h float64 // kept for an hour
+	Search       float64 // US dollars for a thousand searches of the web, whatever Over says
 	// Over is the context in tokens (Usage.Context) above which the whole request is charged by Long; 0 is never.
 	Over int
 	Long *Price
@@ -32,14 +40,15 @@ type Price struct {
 func (p Price) Cost(u transcript.Usage) float64 {
 	u = transcript.Usage{ // what an endpoint or a stored history says may be anything
 		Input: max(0, u.Input), Output: max(0, u.Output), CacheRead: max(0, u.CacheRead), CacheWrite: max(0, u.CacheWrite),
-		CacheWrite1h: max(0, u.CacheWrite1h),
+		CacheWrite1h: max(0, u.CacheWrite1h), Searches: max(0, u.Searches),
 	}
+	searches := float64(u.Searches) * p.Search / thousand
 	if p.Over > 0 && p.Long != nil && u.Context() > p.Over {
 		p = *p.Long
 	}
 	hour := min(u.CacheWrite1h, u.CacheWrite)
-	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead +
-		float64(u.CacheWrite-hour)*p.CacheWrite + float64(hour)*p.CacheWrite1h) / million
+	return searches + (float64(u.Input)*p.Input+float64(u.Output)*p.Output+float64(u.CacheRead)*p.CacheRead+
+		float64(u.CacheWrite-hour)*p.CacheWrite+float64(hour)*p.CacheWrite1h)/million
 }
 
 type model struct {
@@ -79,6 +88,7 @@ func Cost(id string, u transcript.Usage) (usd float64, known bool) {
 	if !ok {
 		return 0, false
 	}
+	m.price.Search = SearchPrice
 	return m.price.Cost(u), true
 }
 

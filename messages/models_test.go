@@ -52,6 +52,8 @@ func TestCost(t *testing.T) {
 		{"claude-haiku-5-5", transcript.Usage{Input: 100_001, Output: 1000}, (100_001*0.50 + 1000*2.50) / 1e6},
 		{"claude-haiku-5-5", transcript.Usage{Input: 1, CacheRead: 90_000, CacheWrite: 20_000}, (0.50 + 90_000*0.05 + 20_000*0.625) / 1e6},
 		{"claude-haiku-4-5", transcript.Usage{}, 0},
+		{"claude-haiku-4-5", transcript.Usage{Searches: 3}, 0.03},
+		{"claude-haiku-5-5", transcript.Usage{Input: 400_000, Searches: 2}, 0.02 + 400_000*0.50/1e6},
 	} {
 		got, known := Cost(c.id, c.u)
 		if !known || math.Abs(got-c.want) > 1e-12 {

@@ -17,9 +17,10 @@ const (
 	PriceUnknownKey            // Key; Detail: the keys there are
 	PriceMissing
 	PriceHalfLong
-	PriceRange   // Key; Detail: the bounds, USD for a million tokens
-	PriceTokens  // Key; Detail: the bounds, tokens
-	lastPriceEnd // one more than the last
+	PriceRange    // Key; Detail: the bounds, USD for a million tokens
+	PriceSearches // Key; Detail: the bounds, USD for a thousand searches
+	PriceTokens   // Key; Detail: the bounds, tokens
+	lastPriceEnd  // one more than the last
 )
 
 var priceTexts = map[PriceFault]string{
@@ -34,6 +35,7 @@ var priceTexts = map[PriceFault]string{
 	PriceMissing:    "the prices of input and output have to be there",
 	PriceHalfLong:   "over and long go together: the prices of requests with a context of more than so many tokens",
 	PriceRange:      "%[1]s must be USD for a million tokens, a number from %[2]s",
+	PriceSearches:   "%[1]s must be USD for a thousand searches, a number from %[2]s",
 	PriceTokens:     "%[1]s must be a whole number of tokens, from %[2]s",
 }
 

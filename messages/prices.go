@@ -49,8 +49,9 @@ const priceExample = `"my-model": {"input": 1, "output": 5}`
 
 // ParsePrices reads a person's table of prices: a JSON object with an entry for each model id as the endpoint names it.
 // An entry has input and output in USD per million tokens, and cache_read, cache_write and cache_write_1h, which are
-// 0.1, 1.25 and 2 times the input if they are left out; over and long, which go together, are a context in tokens and the
-// prices of requests with more than that. Everything else is a *PriceError: a price that is taken for another one costs
+// 0.1, 1.25 and 2 times the input if they are left out; search is USD for a thousand searches of the web, SearchPrice if it
+// is left out; over and long, which go together, are a context in tokens and the prices of requests with more than that.
+// Everything else is a *PriceError: a price that is taken for another one costs
 // money.
 func ParsePrices(data []byte) (Prices, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
@@ -154,6 +155,8 @@ func (r *priceReader) price(tiers bool) (p Price, err error) {
 		switch field := fields[key]; {
 		case field != nil:
 			*field, err = r.number(key, 0, maxPrice, PriceRange)
+		case tiers && key == "search":
+			p.Search, err = r.number(key, 0, maxPrice, PriceSearches)
 		case tiers && key == "over":
 			var n float64
 			n, err = r.number(key, 1, maxOver, PriceTokens)
@@ -175,6 +178,9 @@ func (r *priceReader) price(tiers bool) (p Price, err error) {
 	case said["over"] != said["long"]:
 		err = r.fail(PriceHalfLong, "", "")
 	}
+	if tiers && !said["search"] {
+		p.Search = SearchPrice
+	}
 	for key, factor := range map[string]float64{"cache_read": readFactor, "cache_write": writeFactor, "cache_write_1h": write1hFactor} {
 		if !said[key] {
 			*fields[key] = factor * p.Input
@@ -186,7 +192,7 @@ func (r *priceReader) price(tiers bool) (p Price, err error) {
 func priceKeys(tiers bool) []string {
 	keys := []string{"input", "output", "cache_read", "cache_write", "cache_write_1h"}
 	if tiers {
-		keys = slices.Concat(keys, []string{"over", "long"})
+		keys = slices.Concat(keys, []string{"search", "over", "long"})
 	}
 	return keys
 }

@@ -20,16 +20,16 @@ var priceTables = []struct {
 	{name: "nothing in it", table: `{}`, want: map[string]Price{}},
 	{
 		name: "the vendor's factors", table: `{"GLM-5": {"input": 2, "output": 8}}`,
-		want: map[string]Price{"glm-5": {Input: 2, Output: 8, CacheRead: 0.2, CacheWrite: 2.5, CacheWrite1h: 4}},
+		want: map[string]Price{"glm-5": {Input: 2, Output: 8, CacheRead: 0.2, CacheWrite: 2.5, CacheWrite1h: 4, Search: SearchPrice}},
 	},
 	{
-		name: "everything said", table: "\uFEFF" + `{" a/b:c ": {"input": 1e0, "output": 0, "cache_read": 0.5, "cache_write": 1, "cache_write_1h": 0}}`,
-		want: map[string]Price{"a/b:c": {Input: 1, CacheRead: 0.5, CacheWrite: 1}},
+		name: "everything said", table: "\uFEFF" + `{" a/b:c ": {"input": 1e0, "output": 0, "cache_read": 0.5, "cache_write": 1, "cache_write_1h": 0, "search": 2.5}}`,
+		want: map[string]Price{"a/b:c": {Input: 1, CacheRead: 0.5, CacheWrite: 1, Search: 2.5}},
 	},
 	{
 		name: "two tiers", table: `{"m": {"input": 1, "output": 2, "over": 200000, "long": {"input": 2, "output": 3}}}`,
 		want: map[string]Price{"m": {
-			Input: 1, Output: 2, CacheRead: 0.1, CacheWrite: 1.25, CacheWrite1h: 2, Over: 200_000,
+			Input: 1, Output: 2, CacheRead: 0.1, CacheWrite: 1.25, CacheWrite1h: 2, Search: SearchPrice, Over: 200_000,
 			Long: &Price{Input: 2, Output: 3, CacheRead: 0.2, CacheWrite: 2.5, CacheWrite1h: 4},
 		}},
 	},
@@ -52,6 +52,7 @@ var priceTables = []struct {
 	{name: "a model without a name", table: `{" ": {"input": 1, "output": 2}}`, line: 1, fault: "is empty"},
 	{name: "over alone", table: `{"m": {"input": 1, "output": 2, "over": 5}}`, line: 1, fault: "over and long go together"},
 	{name: "long alone", table: `{"m": {"input": 1, "output": 2, "long": {"input": 1, "output": 2}}}`, line: 1, fault: "over and long go together"},
+	{name: "searches of long requests", table: `{"m": {"input": 1, "output": 2, "over": 5, "long": {"input": 1, "output": 2, "search": 1}}}`, line: 1, fault: `unknown key "search"`},
 	{name: "half a token", table: `{"m": {"input": 1, "output": 2, "over": 0.5, "long": {"input": 1, "output": 2}}}`, line: 1, fault: "over must be"},
 	{name: "part of a token", table: `{"m": {"input": 1, "output": 2, "over": 1.5, "long": {"input": 1, "output": 2}}}`, line: 1, fault: "whole number"},
 	{name: "three tiers", table: `{"m": {"input": 1, "output": 2, "over": 5, "long": {"input": 1, "output": 2, "over": 9, "long": {}}}}`, line: 1, fault: `unknown key "over"`},

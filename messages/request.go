@@ -66,6 +66,13 @@ func writeTools(out *bytes.Buffer, tools []agent.ToolSpec) error {
 		if i > 0 {
 			out.WriteByte(',')
 		}
+		if len(tool.Hosted) > 0 {
+			if !isObject(tool.Hosted) {
+				return fmt.Errorf("encode tool %s: its definition is not a JSON object", tool.Name)
+			}
+			out.Write(tool.Hosted)
+			continue
+		}
 		out.WriteString(`{"name":`)
 		writeString(out, tool.Name)
 		if tool.Description != "" {

@@ -86,7 +86,7 @@ func checkBlock(b *block, role string) error {
 	sh, ok := shapes[b.typ]
 	if !ok {
 		if slices.Contains(opaque, b.typ) {
-			return nil
+			return checkSearchBlock(b)
 		}
 		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", b.path, b.typ)
 	}
@@ -140,7 +140,7 @@ func checkText(b *block) error {
 	case strings.TrimSpace(text) == "":
 		return invalid("%s: text content blocks must contain non-whitespace text", section)
 	}
-	return nil
+	return checkCitations(b)
 }
 
 func checkImage(b *block) error {

@@ -53,8 +53,8 @@ func (s *Server) parse(body []byte) (*tree, error) {
 	t := &tree{top: top}
 	steps := []func() error{
 		t.checkTop, func() error { return s.checkModel(t) }, t.checkThinkingConfig,
-		t.parseTools, t.checkToolChoice, t.parseSystem, t.parseTurns,
-		t.checkOrder, t.checkPairs, t.checkTexts, t.checkImages, t.checkMarks,
+		func() error { return s.parseTools(t) }, t.checkToolChoice, t.parseSystem, t.parseTurns,
+		t.checkOrder, t.checkPairs, t.checkSearches, func() error { return s.checkSearchOffered(t) }, t.checkTexts, t.checkImages, t.checkMarks,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -195,7 +195,7 @@ func (t *tree) thinks() bool {
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
-func (t *tree) parseTools() error {
+func (s *Server) parseTools(t *tree) error {
 	if !t.top.has("tools") {
 		return nil
 	}
@@ -211,6 +211,8 @@ func (t *tree) parseTools() error {
 			if err := checkTool(b); err != nil {
 				return err
 			}
+		} else if err := s.checkServerTool(t, b); err != nil {
+			return err
 		}
 		if names[name] {
 			return invalid("tools: Tool names must be unique.")

@@ -53,6 +53,9 @@ type Options struct {
 	// NoModelInfo answers GET /v1/models/{id} with 404, as many gateways do.
 	NoModelInfo bool
 
+	// NoSearch refuses the API's own search of the web, as endpoints do that have none. The zero value has it.
+	NoSearch Refusal
+
 	// BytesPerToken is how many bytes of JSON count as one token, 4 by default.
 	BytesPerToken int
 	// MinCache is the length in tokens below which a prefix is silently not cached. The real endpoint has 512 to 4096

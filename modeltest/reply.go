@@ -237,7 +237,7 @@ func (r Reply) message(req *Request, base string) transcript.Message {
 		m.Model = req.Model
 	}
 	calls := 0
-	for _, b := range r.Content {
+	for _, b := range nameSearches(r.Content, base) {
 		if b.Type == transcript.TypeToolUse {
 			calls++
 			if b.ID == "" {

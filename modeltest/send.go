@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net"
@@ -76,27 +77,43 @@ func streamed(r Reply, m transcript.Message) *outgoing {
 }
 
 // parts splits a block into what its start says and the deltas that follow.
-func parts(b transcript.Block, chunk int) (any, []map[string]string) {
-	var deltas []map[string]string
+func parts(b transcript.Block, chunk int) (any, []map[string]any) {
+	var deltas []map[string]any
 	add := func(typ, key, text string) {
 		for _, piece := range chunks(text, chunk) {
-			deltas = append(deltas, map[string]string{"type": typ, key: piece})
+			deltas = append(deltas, map[string]any{"type": typ, key: piece})
 		}
 	}
 	switch b.Type {
 	case transcript.TypeText:
 		add("text_delta", "text", b.Text)
-		return map[string]string{"type": b.Type, "text": ""}, deltas
+		start := map[string]any{"type": b.Type, "text": ""}
+		if cited := citations(b); cited != nil {
+			start["citations"] = []any{}
+			for _, c := range cited {
+				deltas = append(deltas, map[string]any{"type": "citations_delta", "citation": c})
+			}
+		}
+		return start, deltas
 	case transcript.TypeThinking:
 		add("thinking_delta", "thinking", b.Thinking)
-		deltas = append(deltas, map[string]string{"type": "signature_delta", "signature": b.Signature})
+		deltas = append(deltas, map[string]any{"type": "signature_delta", "signature": b.Signature})
 		return map[string]string{"type": b.Type, "thinking": "", "signature": ""}, deltas
-	case transcript.TypeToolUse:
-		deltas = []map[string]string{{"type": "input_json_delta", "partial_json": ""}}
+	case transcript.TypeToolUse, transcript.TypeServerToolUse:
+		deltas = []map[string]any{{"type": "input_json_delta", "partial_json": ""}}
 		add("input_json_delta", "partial_json", string(b.Input))
 		return map[string]any{"type": b.Type, "id": b.ID, "name": b.Name, "input": struct{}{}}, deltas
 	}
 	return b, nil
+}
+
+// citations are what a text cites; nil is nothing.
+func citations(b transcript.Block) []json.RawMessage {
+	var v struct {
+		Citations []json.RawMessage `json:"citations"`
+	}
+	_ = json.Unmarshal(encode(b), &v) // a block of ours
+	return v.Citations
 }
 
 // chunks cuts text on character boundaries.

@@ -133,6 +133,7 @@ func (s *Server) prepare(rec *Record, t *tree, behind *prefix, reply Reply) *out
 	s.memory.sign(t, behind, &msg)
 	msg.Usage = s.cache.account(units(t, s.opts.BytesPerToken), s.opts.Now())
 	msg.Usage.Output = outputTokens(msg, s.opts.BytesPerToken)
+	msg.Usage.Searches = searchesIn(msg.Content)
 	if reply.Usage != nil {
 		msg.Usage = *reply.Usage
 	}
@@ -159,7 +160,7 @@ func (s *Server) note(change func()) {
 
 // usageJSON is usage as the API writes it.
 func usageJSON(u transcript.Usage, output int) map[string]any {
-	return map[string]any{
+	usage := map[string]any{
 		"input_tokens": u.Input, "output_tokens": output,
 		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite,
 		"cache_creation": map[string]int{
@@ -167,6 +168,10 @@ func usageJSON(u transcript.Usage, output int) map[string]any {
 		},
 		"service_tier": "standard",
 	}
+	if u.Searches > 0 {
+		usage["server_tool_use"] = map[string]int{"web_search_requests": u.Searches}
+	}
+	return usage
 }
 
 // messageJSON is a message as the API writes it, with the given content.

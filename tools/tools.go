@@ -44,6 +44,7 @@ const (
 	Grep         = "Grep"
 	TodoWrite    = "TodoWrite"
 	WebFetch     = "WebFetch"
+	WebSearch    = "WebSearch"
 	Agent        = "Agent"
 	Ask          = "mcp__human__ask"
 	Inbox        = "mcp__human__inbox"
@@ -86,6 +87,9 @@ type Options struct {
 	SearchTimeout time.Duration
 	// Web says how WebFetch reaches the network.
 	Web WebOptions
+	// Search says that the endpoint searches the web for its models, so that WebSearch can be offered. Agents that name it
+	// have it, or, where there is none, have everything else they name.
+	Search bool
 	// Servers are the MCP servers whose tools agents may have; the caller closes them. Nil: none.
 	Servers *mcp.Set
 }
@@ -208,13 +212,9 @@ func (b *Box) confine(opts *sandbox.Options) (err error) {
 // Confined says how much of the sandbox for commands works on this system.
 func (b *Box) Confined() sandbox.Level { return b.worker.Level() }
 
-// later are tools that roles may name already and that no Box offers yet.
-var later = map[string]bool{"WebSearch": true}
-
 var errUnknownTool = errors.New("no such tool")
 
-// Tools implements agent.Toolbox. WebSearch is known but not offered yet; Agent is not offered to an
-// agent without subagents. Calls with the same env.Key share what the session has read.
+// Tools implements agent.Toolbox. WebSearch is offered where the endpoint has it, Agent to agents with subagents. Calls with the same env.Key share what the session has read.
 func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	makers := map[string]func(*session, agent.Spec, agent.Env) agent.Tool{
 		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, NotebookEdit: b.notebookEdit, Glob: b.glob, Grep: b.grep,
@@ -223,7 +223,7 @@ func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	s := b.session(env.Key)
 	var list []agent.Tool
 	for _, name := range spec.Tools {
-		if later[name] || name == Agent && (len(spec.Subagents) == 0 || env.Spawn == nil) {
+		if name == WebSearch && !b.opts.Search || name == Agent && (len(spec.Subagents) == 0 || env.Spawn == nil) {
 			continue
 		}
 		if FromServer(name) {
@@ -235,6 +235,14 @@ func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 				t.Run = b.guarded(t, spec)
 				list = append(list, t)
 			}
+			continue
+		}
+		if name == WebSearch {
+			t, err := webSearch(spec.Search)
+			if err != nil {
+				return nil, fmt.Errorf("make tool %q: %w", name, err)
+			}
+			list = append(list, t)
 			continue
 		}
 		newTool, ok := makers[name]

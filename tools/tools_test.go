@@ -192,7 +192,7 @@ func TestToolsOfASpec(t *testing.T) {
 	}{
 		{name: "order of the spec", spec: agent.Spec{Tools: []string{Grep, Read, Ask}}, want: []string{Grep, Read, Ask}},
 		{name: "no tools", spec: agent.Spec{}},
-		{name: "not offered yet", spec: agent.Spec{Tools: []string{WebFetch, Read, "WebSearch"}}, want: []string{WebFetch, Read}},
+		{name: "not offered here", spec: agent.Spec{Tools: []string{WebFetch, Read, WebSearch}}, want: []string{WebFetch, Read}},
 		{name: "unknown", spec: agent.Spec{Tools: []string{Read, "Reed"}}, unknown: true},
 		{name: "case counts", spec: agent.Spec{Tools: []string{"bash"}}, unknown: true},
 		{name: "no subagents, no Agent", spec: agent.Spec{Tools: []string{Agent, Read}}, env: agent.Env{Spawn: spawn}, want: []string{Read}},

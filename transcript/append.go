@@ -7,9 +7,9 @@ import (
 
 // Append adds a message to a history that is sent, as an in-process conversation grows: nothing that is there changes,
 // except that a message of the same role is joined with the last one, in a user message results first and in the order
-// of the calls before it. Blank texts and thinking at the end of an answer, which the API refuses, are left out, as
-// Prepare leaves them out when the conversation is loaded again; a message of which nothing remains is not added. The
-// list given stays as it is.
+// of the calls before it. Blank texts, thinking at the end of an answer and searches of a paused answer that something else
+// follows on, which the API refuses, are left out, as Prepare leaves them out when the conversation is loaded again; a
+// message of which nothing remains is not added. The list given stays as it is.
 func Append(messages []Message, m Message) []Message {
 	content := slices.DeleteFunc(slices.Clone(m.Content), func(b Block) bool { return b.Type == TypeText && blank(b.Text) })
 	for m.Role == RoleAssistant && len(content) > 0 && content[len(content)-1].IsThinking() {
@@ -20,6 +20,14 @@ func Append(messages []Message, m Message) []Message {
 	}
 	m.Content = content
 	last := len(messages) - 1
+	if last >= 0 && m.Role == RoleUser && messages[last].Role == RoleAssistant {
+		if rest := closed(messages[last].Content); len(rest) < len(messages[last].Content) {
+			messages = slices.Clone(messages)
+			if messages[last].Content = rest; len(rest) == 0 {
+				return Append(messages[:last], m)
+			}
+		}
+	}
 	if last < 0 || messages[last].Role != m.Role {
 		m.Content = resultsFirst(m, messages)
 		return append(messages[:len(messages):len(messages)], m)
@@ -29,6 +37,19 @@ func Append(messages []Message, m Message) []Message {
 	m.Content = resultsFirst(m, messages[:last])
 	messages[last] = m
 	return messages
+}
+
+// closed is the content of an answer that something is said behind: a paused one may have ended with a search that is not
+// done, which now never will be.
+func closed(content []Block) []Block {
+	rest := WithoutOpenSearches(content)
+	if len(rest) == len(content) {
+		return content
+	}
+	for len(rest) > 0 && rest[len(rest)-1].IsThinking() {
+		rest = rest[:len(rest)-1]
+	}
+	return rest
 }
 
 // resultsFirst orders the content of a user message that follows the messages before it.

@@ -23,6 +23,7 @@ func (h *history) heal(keepOpen bool) {
 	h.tellApart()
 	h.cut = h.startsWithAnswer()
 	h.answerCalls(keepOpen)
+	h.pairSearches()
 	h.checkThinking()
 	for _, u := range h.units {
 		if u.group != nil {

@@ -20,6 +20,8 @@ type Options struct {
 	// MaxRequest is how many bytes Messages may have, by Weigh: above it the oldest of what is large goes, until half of
 	// it is left. 0 does not limit. The API's own limits of images hold in any case.
 	MaxRequest int
+	// PlainSearches says that requests do not offer the endpoint's search of the web: searches in the history become text.
+	PlainSearches bool
 	// NoSpill says that there are no files to move these texts to: all but their beginning is lost.
 	NoSpill bool
 }
@@ -61,6 +63,7 @@ type Report struct {
 	Denials     int
 	Thinking    int      // thinking blocks removed behind a change
 	Oversize    int      // results, texts and images that were too large
+	Searches    int      // of the web that became text
 	Inserted    []string // ids of calls that got a result
 }
 
@@ -84,6 +87,9 @@ func Prepare(entries []Entry, opts Options) Prepared {
 	}
 	h.prune()
 	spills = append(spills, h.shrink(opts)...)
+	if opts.PlainSearches {
+		h.plainSearches()
+	}
 	h.heal(opts.KeepOpenCalls)
 	h.relink() // behind heal, which also drops entries
 	p := Prepared{Entries: h.entries(), Messages: h.messages(), Spills: spills, Same: h.same, Leaf: h.leafID()}

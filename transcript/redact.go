@@ -7,7 +7,7 @@ import (
 
 // kept are the members whose strings Redacted leaves alone: what the API has signed or encrypted, and the data of
 // images, in which anything may look like a key.
-var kept = map[string]bool{"thinking": true, "signature": true, "data": true, "uuid": true, "parentUuid": true, "sessionId": true, "timestamp": true}
+var kept = map[string]bool{"encrypted_content": true, "encrypted_index": true, "thinking": true, "signature": true, "data": true, "uuid": true, "parentUuid": true, "sessionId": true, "timestamp": true}
 
 // Redacted returns the entry with every string of its JSON changed by redact, at any depth, and the ids of the calls
 // whose input is not the same any more. Left as they are: names of members, thinking, and the data of images. redact

@@ -60,17 +60,8 @@ const thinkingDroppedKind = "flower_thinking_dropped"
 // not sent any more from the block with the ThinkingID from on, or none of it if from is empty. It is a note of the kind
 // "system", which other programs show or skip, and hangs in the conversation like a message.
 func ThinkingDropped(s Stamp, uuid, parent string, at time.Time, from string) Entry {
-	e := NewEntry(s, uuid, parent, at, Message{})
-	e.Type, e.Message = "system", nil
-	raw := mustEncode(e)
-	for _, m := range []struct{ key, value string }{
-		{"subtype", thinkingDroppedKind}, {"level", "info"}, {"thinkingFrom", from},
-		{"content", "Earlier thinking is no longer sent: the endpoint did not accept it any more."},
-	} {
-		raw = setMember(raw, m.key, mustEncode(m.value))
-	}
-	e.raw = raw
-	return e
+	return remark(NewEntry(s, uuid, parent, at, Message{}), thinkingDroppedKind, "thinkingFrom", from,
+		"Earlier thinking is no longer sent: the endpoint did not accept it any more.")
 }
 
 // thinkingDropped reads an entry that ThinkingDropped has made.

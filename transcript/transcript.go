@@ -283,7 +283,7 @@ type Message struct {
 	Usage      Usage
 }
 
-// Usage counts the tokens of one response in the four classes that are priced apart. Total input is the sum of
+// Usage counts the tokens of one response in the four classes that are priced apart, and its searches. Total input is the sum of
 // Input, CacheRead and CacheWrite (the API's own definition).
 type Usage struct {
 	Input        int `json:"input_tokens"`
@@ -291,6 +291,7 @@ type Usage struct {
 	CacheRead    int `json:"cache_read_input_tokens"`
 	CacheWrite   int `json:"cache_creation_input_tokens"`
 	CacheWrite1h int `json:"cache_creation_1h_input_tokens,omitempty"` // the part of CacheWrite that lives an hour
+	Searches     int `json:"web_search_requests,omitempty"`            // of the web, made by the endpoint and priced each
 }
 
 // Add returns the sum of two counts.
@@ -298,11 +299,16 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
 		CacheWrite: u.CacheWrite + v.CacheWrite, CacheWrite1h: u.CacheWrite1h + v.CacheWrite1h,
+		Searches: u.Searches + v.Searches,
 	}
 }
 
 // Context is the number of tokens the response's request filled of the window: input, cache read and cache creation.
-func (u Usage) Context() int { return u.Input + u.CacheRead + u.CacheWrite }
+// The endpoint reads the context anew behind every search and counts all of it, so of a response with searches it is
+// the mean of those readings; the response after it says what they have really added.
+func (u Usage) Context() int {
+	return (u.Input + u.CacheRead + u.CacheWrite) / (1 + max(0, u.Searches))
+}
 
 // MarshalJSON writes the message in the API's form, content always a list.
 func (m Message) MarshalJSON() ([]byte, error) {
@@ -393,6 +399,12 @@ func (r *reader) usage() Usage {
 			u.CacheWrite, ok = r.int()
 		case "cache_creation_1h_input_tokens":
 			u.CacheWrite1h, ok = r.int()
+		case "web_search_requests":
+			u.Searches, ok = r.int()
+		case "server_tool_use": // where the API, and Claude Code, have it
+			if n, is := r.searches(); is {
+				u.Searches = n
+			}
 		default:
 			r.skip()
 		}
@@ -402,6 +414,22 @@ func (r *reader) usage() Usage {
 		return Usage{}
 	}
 	return u
+}
+
+// searches reads the count of what the endpoint's own tools did; is is false if it says nothing of searches.
+func (r *reader) searches() (n int, is bool) {
+	if r.peek() != '{' {
+		r.skip()
+		return 0, false
+	}
+	for more := r.enter('{'); more; more = r.another('{') {
+		if string(r.key()) == "web_search_requests" {
+			n, is = r.int()
+		} else {
+			r.skip()
+		}
+	}
+	return n, is
 }
 
 // ToolUses returns the message's calls in order.

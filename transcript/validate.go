@@ -9,7 +9,7 @@ import (
 
 // Validate says whether the Messages API accepts the list as the messages of a request: the first one the user's, roles
 // alternate, no message empty, every call answered in the very next message, results first and in the order of the
-// calls, no result without its call, no id of a call twice, no blank text, no thinking at the end of an answer, names and
+// calls, no result without its call, no id of a call twice, what the endpoint's own tools did in pairs (but at the end), no blank text, no thinking at the end of an answer, names and
 // ids of the letters that are allowed, valid UTF-8. The error names the first place that breaks a rule, counted from 0.
 func Validate(messages []Message) error {
 	if len(messages) == 0 {
@@ -37,6 +37,9 @@ func Validate(messages []Message) error {
 			return fmt.Errorf("check messages.%d: %w", i, err)
 		}
 		calls = nil
+		if last := i == len(messages)-1; m.Role == RoleAssistant && !last && len(WithoutOpenSearches(m.Content)) < len(m.Content) {
+			return fmt.Errorf("check messages.%d: a call of the endpoint's own tool and its result are not together", i)
+		}
 		if m.Role == RoleAssistant {
 			if m.Content[len(m.Content)-1].IsThinking() {
 				return fmt.Errorf("check messages.%d: the last block of an assistant message is thinking", i)

@@ -31,7 +31,7 @@ const (
 const stepOnce = "once"
 
 // onceTools are the tools a single agent may have.
-var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.NotebookEdit, tools.Bash, tools.TodoWrite, tools.WebFetch}
+var onceTools = []string{tools.Read, tools.Glob, tools.Grep, tools.Write, tools.Edit, tools.NotebookEdit, tools.Bash, tools.TodoWrite, tools.WebFetch, tools.WebSearch}
 
 // onceOptions are the flags of once.
 type onceOptions struct {
@@ -164,6 +164,9 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		} else if !there {
 			return o.noSession(o.resume)
 		}
+	}
+	if slices.Contains(o.tools, tools.WebSearch) && !o.cfg.Searches(o.reach.search) {
+		show.Notice("! ", "search.missing", nil)
 	}
 	w.running(r.rt)
 	result, err := r.rt.Run(ctx, flower.Attempt{

@@ -26,18 +26,23 @@ const serversFile = "mcp.json"
 // reachFlags say what agents can reach besides the workspace.
 type reachFlags struct {
 	privateNet bool
+	search     string       // auto, on, off; "" is what the environment says
 	files      []string     // of --mcp
 	servers    []mcp.Server // read from the files
 }
 
 func (a *app) addReach(f *pflag.FlagSet, o *reachFlags) {
 	f.BoolVar(&o.privateNet, "allow-private-net", false, a.Say("flag.privatenet"))
+	f.StringVar(&o.search, "web-search", "", a.Say("flag.websearch"))
 	f.StringArrayVar(&o.files, "mcp", nil, a.Say("flag.mcp"))
 }
 
 // check reads the lists of servers. Of two with one name the one of the later file counts, the person's own file being
 // the first. What they hold that must not be shown is the app's to keep.
 func (o *reachFlags) check(a *app) error {
+	if o.search != "" && !slices.Contains(config.SearchModes, o.search) {
+		return &usageError{fmt.Errorf("--web-search %s: %s", o.search, a.Say("value.websearch"))}
+	}
 	o.servers = nil
 	if dir := config.UserDir(a.env); dir != "" {
 		if err := o.read(a, filepath.Join(dir, serversFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -69,7 +69,7 @@ var faults = map[config.Fault]string{
 	config.LineBreak: "fault.linebreak", config.NotASCII: "fault.ascii", config.ControlCharacter: "fault.control",
 	config.BlankInKey: "fault.blank", config.NotURL: "fault.url", config.NotHTTP: "fault.http", config.NoHost: "fault.host",
 	config.UserInURL: "fault.user", config.QueryInURL: "fault.query", config.BadPort: "fault.port", config.BadModel: "fault.model",
-	config.BadWindow: "fault.window", config.NoSuchFile: "fault.missing", config.NotRegularFile: "fault.irregular",
+	config.BadWindow: "fault.window", config.BadSearch: "value.websearch", config.NoSuchFile: "fault.missing", config.NotRegularFile: "fault.irregular",
 	config.TooLargeFile: "fault.large", config.Unreadable: "fault.unreadable", config.Unwritable: "fault.unwritable",
 	config.NotUTF8: "fault.utf8", config.BadLine: "fault.line", config.OpenQuote: "fault.quote",
 	config.Unchangeable: "fault.unchangeable", config.BadPrices: "fault.prices",
@@ -81,6 +81,7 @@ var priceFaults = map[messages.PriceFault]string{
 	messages.PriceCutShort: "price.short", messages.PriceNotJSON: "price.json", messages.PriceNotObject: "price.object",
 	messages.PriceKeyTwice: "price.keytwice", messages.PriceUnknownKey: "price.key", messages.PriceMissing: "price.missing",
 	messages.PriceHalfLong: "price.long", messages.PriceRange: "price.range", messages.PriceTokens: "price.tokens",
+	messages.PriceSearches: "price.search",
 }
 
 // serverFaults are the messages of what can be wrong with MCP servers.

@@ -176,7 +176,7 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 		Workspace: opts.place.workspace, Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Redact: redactor.Redact,
 		Ask: r.human.Ask, Inbox: r.human.Inbox, Private: append([]string{opts.place.runDir}, opts.private...), Hurry: opts.hurry,
 		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
-		Web: opts.reach.web(a), Servers: r.servers,
+		Web: opts.reach.web(a), Servers: r.servers, Search: cfg.Searches(opts.reach.search),
 	}
 	if opts.bench {
 		boxOptions.Bench = bench

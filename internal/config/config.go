@@ -30,12 +30,14 @@ const (
 	envBaseURL   = "ANTHROPIC_BASE_URL"
 	envModel     = "ANTHROPIC_MODEL"
 	envWindow    = "FLOWER_WINDOW"
+	envSearch    = "FLOWER_WEB_SEARCH"
 	envFile      = "FLOWER_ENV"
 )
 
 // What holds when no source says anything.
 const (
-	DefaultBaseURL = "https://api.anthropic.com"
+	firstParty     = "api.anthropic.com"
+	DefaultBaseURL = "https://" + firstParty
 	DefaultModel   = "claude-opus-5-5"
 )
 
@@ -91,6 +93,9 @@ type Config struct {
 	BaseURL Setting[string] // http or https, without user, query and trailing slash
 	Model   Setting[string]
 	Window  Setting[int] // tokens; 0 = not set
+
+	// Search says whether the endpoint searches the web for its models: auto, on or off; "" = not set.
+	Search Setting[string]
 
 	// Prices is the person's own table of prices.
 	Prices File
@@ -169,6 +174,9 @@ func Load(opts Options) (Config, error) {
 	if c.Window, err = loadWindow(sources); err != nil {
 		return Config{}, err
 	}
+	if c.Search, err = loadSearch(sources); err != nil {
+		return Config{}, err
+	}
 	if c.Prices, err = LoadPrices(opts); err != nil {
 		return Config{}, err
 	}
@@ -199,6 +207,7 @@ func (c Config) Origins() []Origin {
 		{envModel, c.Model.Value, c.Model.Source},
 		{envWindow, window, c.Window.Source},
 		{envCustomHeaders, maskedHeaders(c.Headers.Value), c.Headers.Source},
+		{envSearch, c.Search.Value, c.Search.Source},
 	}
 	return slices.DeleteFunc(all, func(o Origin) bool { return o.Value == "" })
 }
@@ -311,6 +320,33 @@ func loadWindow(sources []source) (Setting[int], error) {
 		return Setting[int]{}, &ValueError{Name: envWindow, Source: raw.Source, Why: BadWindow}
 	}
 	return Setting[int]{Value: n, Source: raw.Source}, nil
+}
+
+// SearchModes are the values that Config.Search has.
+var SearchModes = []string{"auto", "on", "off"}
+
+func loadSearch(sources []source) (Setting[string], error) {
+	s := lookup(sources, envSearch, "")
+	if s.Value != "" && !slices.Contains(SearchModes, s.Value) {
+		return Setting[string]{}, &ValueError{Name: envSearch, Source: s.Source, Why: BadSearch}
+	}
+	return s, nil
+}
+
+// Searches says whether the endpoint is to be asked to search the web. mode, if it is not empty, goes before what was found.
+// By default that is what is known of the endpoint: the vendor's own has a search.
+func (c Config) Searches(mode string) bool {
+	if mode == "" {
+		mode = c.Search.Value
+	}
+	switch mode {
+	case "on":
+		return true
+	case "off":
+		return false
+	}
+	u, err := url.Parse(c.BaseURL.Value)
+	return err == nil && u.Scheme == "https" && strings.EqualFold(u.Hostname(), firstParty)
 }
 
 func lookup(sources []source, name, otherwise string) Setting[string] {

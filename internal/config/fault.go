@@ -20,6 +20,7 @@ const (
 	BadPort
 	BadModel
 	BadWindow
+	BadSearch
 
 	// The faults of files.
 	NoSuchFile // one that the person named
@@ -47,6 +48,7 @@ var faultTexts = map[Fault]string{
 	BadPort:          "the URL's port is not a number from 1 to 65535",
 	BadModel:         "not the name of a model; write it without blanks",
 	BadWindow:        "not a number of tokens; write one like 200000",
+	BadSearch:        "write auto, on or off",
 	NoSuchFile:       "there is no such file; correct or unset " + envFile,
 	NotRegularFile:   "not a regular file; put the settings into one",
 	TooLargeFile:     "too large for a file of settings; is it the right one?",
