@@ -275,12 +275,22 @@ type (
 		Turn     int              `json:"turn" jsonschema:"from 1"`
 		Text     string           `json:"text"`
 		Thinking string           `json:"thinking" jsonschema:"with -v; else empty"`
+		Searches []searchRecord   `json:"searches" jsonschema:"of the web, made by the endpoint within the answer"`
 		Model    string           `json:"model"`
 		Context  int              `json:"context" jsonschema:"tokens in the window"`
 		CostUSD  float64          `json:"cost_usd"`
 		TotalUSD float64          `json:"total_usd" jsonschema:"of the run so far"`
 		Unpriced bool             `json:"unpriced" jsonschema:"the total is a lower bound"`
 		Usage    transcript.Usage `json:"usage"`
+	}
+	searchRecord struct {
+		Query   string        `json:"query"`
+		Results []foundRecord `json:"results"`
+		Error   string        `json:"error" jsonschema:"the endpoint's word for why there are no results; else empty"`
+	}
+	foundRecord struct {
+		Title string `json:"title"`
+		URL   string `json:"url"`
 	}
 	toolStartedEvent struct {
 		inside
@@ -305,6 +315,11 @@ type (
 		inside
 		Tool  string `json:"tool"`
 		Times int    `json:"times"`
+	}
+	toolWithdrawnEvent struct {
+		inside
+		Tool   string `json:"tool"`
+		Reason string `json:"reason" jsonschema:"what the endpoint said"`
 	}
 	historyChangedEvent struct {
 		inside
@@ -391,6 +406,7 @@ func (messageEvent) eventType() string          { return "message" }
 func (toolStartedEvent) eventType() string      { return "tool_started" }
 func (toolFinishedEvent) eventType() string     { return "tool_finished" }
 func (repeatingEvent) eventType() string        { return "repeating" }
+func (toolWithdrawnEvent) eventType() string    { return "tool_withdrawn" }
 func (historyChangedEvent) eventType() string   { return "history_changed" }
 func (retryEvent) eventType() string            { return "retry" }
 func (waitingEvent) eventType() string          { return "waiting" }

@@ -42,7 +42,7 @@ var allEvents = []record{
 	attemptFinishedEvent{}, interruptedEvent{}, windowNearEvent{}, modelDiffersEvent{}, handingOverEvent{}, handedOverEvent{},
 	booksFailedEvent{}, roomEvent{}, unguardedEvent{}, worktreesEvent{}, briefEvent{}, goalEvent{}, checkStartedEvent{}, checkFinishedEvent{},
 	verdictEvent{}, questionEvent{}, answerEvent{}, remarkEvent{}, remarksDeliveredEvent{}, agentStartedEvent{},
-	agentFinishedEvent{}, messageEvent{}, toolStartedEvent{}, toolFinishedEvent{}, repeatingEvent{}, historyChangedEvent{},
+	agentFinishedEvent{}, messageEvent{}, toolStartedEvent{}, toolFinishedEvent{}, repeatingEvent{}, toolWithdrawnEvent{}, historyChangedEvent{},
 	retryEvent{}, waitingEvent{}, outageOverEvent{}, budgetLowEvent{}, wastedEvent{}, cacheMissedEvent{},
 }
 
@@ -96,6 +96,7 @@ var happenings = []flower.Event{
 	by(agent.ToolFinished{Path: "p", ID: "i", Name: "Read", Result: agent.ToolResult{IsError: true, Denied: true, Display: "d"}}),
 	by(agent.Repeating{Path: "p", Name: "Read", Times: 3}),
 	by(agent.Delivered{Path: "p", Notes: []agent.Note{{Text: "n"}}}),
+	by(agent.Withdrawn{Path: "p", Tool: "WebSearch", Reason: "unknown"}),
 	by(agent.Amended{Path: "p", Report: transcript.Report{Oversize: 1, Trimmed: 1, Thinking: 1}}),
 	by(agent.BudgetLow{Path: "p", SpentUSD: 4, LimitUSD: 5, Agent: "a"}),
 	by(agent.Wasted{Path: "p", CostUSD: 1, Low: true, Whole: true}),

@@ -151,6 +151,8 @@ func (s *eventStream) agentEventOf(label string, ev agent.Event) record {
 			texts = append(texts, n.Text)
 		}
 		return remarksDeliveredEvent{at(ev.Path), texts}
+	case agent.Withdrawn:
+		return toolWithdrawnEvent{at(ev.Path), ev.Tool, ev.Reason}
 	case agent.Amended:
 		return historyChangedEvent{at(ev.Path), ev.Report.Oversize + ev.Report.Trimmed, ev.Report.Thinking}
 	case agent.BudgetLow:
@@ -187,9 +189,22 @@ func (s *eventStream) messageOf(at inside, ev agent.Answered) record {
 		}
 	}
 	return messageEvent{
-		inside: at, Turn: ev.Turn, Text: ev.Message.PlainText(), Thinking: strings.Join(thinking, "\n"), Model: ev.Message.Model,
+		inside: at, Turn: ev.Turn, Text: ev.Message.PlainText(), Thinking: strings.Join(thinking, "\n"),
+		Searches: searchesOf(ev.Message), Model: ev.Message.Model,
 		Context: ev.Message.Usage.Context(), CostUSD: ev.CostUSD, TotalUSD: total, Unpriced: unpriced, Usage: ev.Message.Usage,
 	}
+}
+
+func searchesOf(m transcript.Message) []searchRecord {
+	list := []searchRecord{}
+	for _, s := range m.Searches() {
+		r := searchRecord{Query: s.Query, Results: []foundRecord{}, Error: s.Failed}
+		for _, f := range s.Results {
+			r.Results = append(r.Results, foundRecord{f.Title, f.URL})
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // cut takes the middle out of a long text. Secrets go first: half of one would not be recognised.

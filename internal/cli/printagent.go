@@ -46,6 +46,9 @@ func (p *printer) agentEvent(ev agent.Event) {
 	case agent.Repeating:
 		p.enter(ev.Path)
 		p.say("! ", "repeating", text.Data{"Tool": ev.Name, "N": ev.Times})
+	case agent.Withdrawn:
+		p.enter(ev.Path)
+		p.say("! ", "search.withdrawn", text.Data{"Tool": ev.Tool, "Reason": oneLine(ev.Reason)})
 	case agent.Amended:
 		p.enter(ev.Path)
 		p.amended(ev.Report)
@@ -146,6 +149,7 @@ func (p *printer) answered(ev agent.Answered) {
 			}
 		}
 	}
+	p.searches(ev.Message)
 	said := strings.TrimSpace(ev.Message.PlainText())
 	if ev.Path != "" && !p.opts.verbose {
 		said = head(said, workerLines)
@@ -159,6 +163,26 @@ func (p *printer) answered(ev agent.Answered) {
 			"Turn": ev.Turn, "Tokens": text.Tokens(ev.Message.Usage.Context()),
 			"Cost": cost(p.Printer, ev.CostUSD, ev.Unpriced, ev.Message.Usage), "Total": text.Dollars(p.total, p.unpriced),
 		})
+	}
+}
+
+// searches writes a line about each search that the endpoint has made for an answer.
+func (p *printer) searches(m transcript.Message) {
+	clean := p.opts.screen.Clean // before anything is cut
+	for _, s := range m.Searches() {
+		mark, ended := "* ", p.Say("search.results", text.Data{"N": len(s.Results)})
+		if s.Failed != "" {
+			mark, ended = "! ", oneLine(s.Failed)
+		}
+		ended = "  (" + clean(ended) + ")"
+		room := p.width() - text.Width(p.margin+mark)
+		ended = text.Truncate(ended, room/2)
+		p.line(mark + text.Truncate(clean(tools.WebSearch+" "+oneLine(s.Query)), room-text.Width(ended)) + ended)
+		if p.opts.verbose {
+			for _, f := range s.Results {
+				p.line("    " + oneLine(f.Title) + "  " + oneLine(f.URL))
+			}
+		}
 	}
 }
 

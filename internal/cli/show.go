@@ -161,6 +161,7 @@ func (r *replay) answer(m transcript.Message, path string, turn int) {
 				r.p.block("~ ", b.Thinking)
 			}
 		}
+		r.p.searches(m)
 		if said := m.PlainText(); strings.TrimSpace(said) != "" {
 			r.p.block("", said)
 		}
