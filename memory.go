@@ -278,7 +278,7 @@ func (m *memoryStore) SetPrefix(ctx context.Context, key agent.Key, p agent.Pref
 func clonePrefix(p agent.Prefix) agent.Prefix {
 	var tools []agent.ToolSpec
 	for _, t := range p.Tools {
-		t.InputSchema = bytes.Clone(t.InputSchema)
+		t.InputSchema, t.Hosted = bytes.Clone(t.InputSchema), bytes.Clone(t.Hosted)
 		tools = append(tools, t)
 	}
 	return agent.Prefix{System: p.System, Tools: tools, Definition: p.Definition}
@@ -286,7 +286,7 @@ func clonePrefix(p agent.Prefix) agent.Prefix {
 
 func samePrefix(a, b agent.Prefix) bool {
 	return a.System == b.System && slices.EqualFunc(a.Tools, b.Tools, func(x, y agent.ToolSpec) bool {
-		return x.Name == y.Name && x.Description == y.Description && bytes.Equal(x.InputSchema, y.InputSchema)
+		return x.Name == y.Name && x.Description == y.Description && bytes.Equal(x.InputSchema, y.InputSchema) && bytes.Equal(x.Hosted, y.Hosted)
 	})
 }
 

@@ -211,6 +211,10 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 	switch text := resp.Message.PlainText(); {
 	case before.StopReason == StopMaxTokens: // the rest of a text that was cut in the middle
 		c.result.Text = before.Text + text
+	case before.StopReason == StopPauseTurn: // the rest of the same answer
+		c.result.Text = strings.Join(slices.DeleteFunc([]string{before.Text, text}, func(s string) bool { return s == "" }), "\n\n")
+	case resp.Message.StopReason == StopPauseTurn:
+		c.result.Text = text
 	case text != "" || resp.Message.StopReason == StopEndTurn:
 		c.result.Text = text
 	}
@@ -219,10 +223,14 @@ func (c *conversation) ask(ctx context.Context) (*Response, error) {
 		c.warn()
 		return nil, err
 	}
+	var paused []transcript.Block
+	if c.spokeLast() {
+		paused = c.messages[len(c.messages)-1].Content
+	}
 	c.messages = transcript.Append(c.messages, resp.Message)
 	_, total, _ := c.top.Spent()
 	c.emit(Answered{
-		Path: c.path, Message: resp.Message, Asked: c.model(), Turn: c.result.Turns,
+		Path: c.path, Message: resp.Message, Asked: c.model(), Turn: c.result.Turns, Searches: resp.Message.Searches(paused...),
 		CostUSD: resp.CostUSD, Unpriced: resp.Unpriced, Total: total,
 	})
 	c.tellMoney(resp)
@@ -315,9 +323,6 @@ func (c *conversation) acceptable(resp *Response, model string) *Response {
 			b = c.acceptableCall(b)
 		}
 		m.Content = append(m.Content, b)
-	}
-	if m.StopReason != StopPauseTurn {
-		m.Content = transcript.WithoutOpenSearches(m.Content)
 	}
 	return &out
 }

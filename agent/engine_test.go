@@ -266,7 +266,7 @@ func TestStopReasons(t *testing.T) {
 		{name: "max_tokens in thinking", first: answer(agent.StopMaxTokens, thinking), want: "rest", second: "output limit", entries: 4},
 		{name: "max_tokens after a call", first: answer(agent.StopMaxTokens, call("t1", "look", `{}`)), want: "rest", second: "output limit", entries: 5},
 		{name: "end_turn in thinking", first: answer(agent.StopEndTurn, thinking), want: "", entries: 2},
-		{name: "pause_turn", first: answer(agent.StopPauseTurn, transcript.Text("wait")), want: "rest", second: "wait", entries: 3},
+		{name: "pause_turn", first: answer(agent.StopPauseTurn, transcript.Text("wait")), want: "wait\n\nrest", second: "wait", entries: 3},
 		{name: "refusal", first: answer(agent.StopRefusal, transcript.Text("no"), call("t1", "look", `{}`)), err: new(*agent.RefusalError), entries: 2},
 		{name: "window exceeded", first: answer(agent.StopContextWindow, transcript.Text("ha")), err: new(*agent.ModelError), entries: 2},
 	}

@@ -31,8 +31,9 @@ type Progress struct {
 type Answered struct {
 	Path     string
 	Message  transcript.Message
-	Asked    string // the model that was asked; Message.Model is the one that answered
-	Turn     int    // from 1
+	Asked    string              // the model that was asked; Message.Model is the one that answered
+	Turn     int                 // from 1
+	Searches []transcript.Search // of the web, by the endpoint, in this answer
 	CostUSD  float64
 	Unpriced bool
 	Total    float64 // cost of the run so far, subagents included

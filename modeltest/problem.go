@@ -14,6 +14,7 @@ const (
 	KindInvalid  Kind = "invalid"  // the request breaks a rule of the API
 	KindThinking Kind = "thinking" // a thinking block was changed, or what stands before it
 	KindOverflow Kind = "overflow" // the request does not fit the window
+	KindSearch   Kind = "search"   // the request offers a search of the web, and Options.NoSearch says there is none
 	KindAuth     Kind = "auth"     // no key or a wrong one
 	KindScript   Kind = "script"   // the Player has no answer or panicked
 )

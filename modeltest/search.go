@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -140,11 +141,11 @@ func (s *Server) checkServerTool(t *tree, b block) error {
 	case !searchTool.MatchString(typ):
 		return nil
 	case s.opts.NoSearch == RefusedByName:
-		return invalid("'%s' does not support the following server tools: web_search", t.top.text("model"))
+		return noSearch("'%s' does not support the following server tools: web_search", t.top.text("model"))
 	case s.opts.NoSearch == RefusedByTag:
-		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom'", b.path, typ)
+		return noSearch("%s: Input tag '%s' found using 'type' does not match any of the expected tags: 'custom'", b.path, typ)
 	case s.opts.NoSearch == RefusedByPlace:
-		return invalid("%s.custom.input_schema: Field required", b.path)
+		return noSearch("%s.custom.input_schema: Field required", b.path)
 	}
 	path := b.path + "." + typ
 	if err := b.keys.only(path, "type", "name", "max_uses", "allowed_domains", "blocked_domains", "user_location", "cache_control"); err != nil {
@@ -166,6 +167,10 @@ func (s *Server) checkServerTool(t *tree, b block) error {
 		return invalid("%s.max_uses: Input should be greater than 0", path)
 	}
 	return nil
+}
+
+func noSearch(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...), KindSearch}
 }
 
 func checkDomains(path string, raw json.RawMessage) error {

@@ -101,12 +101,18 @@ func encodeTools(tools []agent.ToolSpec) (string, error) {
 		if err := errors.Join(field(`{"name":`, t.Name), field(`,"description":`, t.Description)); err != nil {
 			return "", err
 		}
-		if len(t.InputSchema) > 0 {
-			if !json.Valid(t.InputSchema) {
-				return "", fmt.Errorf("encode tool %s: its schema is not JSON", t.Name)
+		for _, m := range []struct {
+			key   string
+			value json.RawMessage
+		}{{"input_schema", t.InputSchema}, {"hosted", t.Hosted}} {
+			if len(m.value) == 0 {
+				continue
 			}
-			out.WriteString(`,"input_schema":`)
-			out.Write(t.InputSchema)
+			if !json.Valid(m.value) {
+				return "", fmt.Errorf("encode tool %s: its %s is not JSON", t.Name, m.key)
+			}
+			out.WriteString(`,"` + m.key + `":`)
+			out.Write(m.value)
 		}
 		out.WriteByte('}')
 	}

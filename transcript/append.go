@@ -42,7 +42,7 @@ func Append(messages []Message, m Message) []Message {
 // closed is the content of an answer that something is said behind: a paused one may have ended with a search that is not
 // done, which now never will be.
 func closed(content []Block) []Block {
-	rest := WithoutOpenSearches(content)
+	rest := withoutOpenSearches(content)
 	if len(rest) == len(content) {
 		return content
 	}

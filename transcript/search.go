@@ -20,6 +20,9 @@ const WebSearch = "web_search"
 
 const stopPaused = "pause_turn"
 
+// cites says whether a text says where it is from.
+func (b *Block) cites() bool { return bytes.Contains(b.raw, []byte(`"citations":[{`)) }
+
 // answersServer says whether the block is what a tool of the endpoint has found.
 func (b Block) answersServer() bool {
 	return b.Type != TypeToolResult && b.ToolUseID != "" && strings.HasSuffix(b.Type, "_tool_result")
@@ -35,10 +38,16 @@ type Search struct {
 // Found is one result of a Search.
 type Found struct{ Title, URL string }
 
-// Searches returns the searches of an answer that have come to an end, in their order.
-func (m Message) Searches() []Search {
+// Searches returns the searches that have come to an end in an answer, in their order. before is what the paused answers
+// said that it goes on from: they may have begun some.
+func (m Message) Searches(before ...Block) []Search {
 	var list []Search
 	queries := map[string]string{}
+	for _, b := range before {
+		if b.Type == TypeServerToolUse {
+			queries[b.ID] = b.query()
+		}
+	}
 	for _, b := range m.Content {
 		switch b.Type {
 		case TypeServerToolUse:
@@ -89,10 +98,10 @@ func (b Block) found() Search {
 	return s
 }
 
-// WithoutOpenSearches returns the content of an answer without calls of the endpoint's own tools that have no result in it,
+// withoutOpenSearches returns the content of a message without calls of the endpoint's own tools that have no result in it,
 // and without results that have no call: the API takes neither back, but for calls at the end of a paused answer. The
 // list given stays as it is.
-func WithoutOpenSearches(content []Block) []Block {
+func withoutOpenSearches(content []Block) []Block {
 	open := map[string]bool{}
 	for i, b := range content {
 		if b.Type == TypeServerToolUse {

@@ -443,17 +443,25 @@ func (m Message) ToolUses() []Block {
 	return calls
 }
 
-// PlainText joins the message's text blocks with blank lines.
+// PlainText joins the message's text blocks with blank lines. A sentence that cites something comes in several blocks, one
+// behind the other, which are joined as they are.
 func (m Message) PlainText() string {
 	var out strings.Builder
-	for _, b := range m.Content {
-		if b.Type != TypeText || b.Text == "" {
+	var before *Block // the one before, if it is a text
+	for i := range m.Content {
+		b := &m.Content[i]
+		if b.Type != TypeText {
+			before = nil
 			continue
 		}
-		if out.Len() > 0 {
+		if blank(b.Text) && (before == nil || !before.cites()) {
+			continue
+		}
+		if out.Len() > 0 && (before == nil || !before.cites() && !b.cites()) {
 			out.WriteString("\n\n")
 		}
 		out.WriteString(b.Text)
+		before = b
 	}
 	return out.String()
 }

@@ -37,7 +37,7 @@ func Validate(messages []Message) error {
 			return fmt.Errorf("check messages.%d: %w", i, err)
 		}
 		calls = nil
-		if last := i == len(messages)-1; m.Role == RoleAssistant && !last && len(WithoutOpenSearches(m.Content)) < len(m.Content) {
+		if last := i == len(messages)-1; m.Role == RoleAssistant && !last && len(withoutOpenSearches(m.Content)) < len(m.Content) {
 			return fmt.Errorf("check messages.%d: a call of the endpoint's own tool and its result are not together", i)
 		}
 		if m.Role == RoleAssistant {

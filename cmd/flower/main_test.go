@@ -89,7 +89,7 @@ func model(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(state{}).(*state)
 	s.arrived = make(chan struct{}, 1000)
 	server, err := modeltest.New(modeltest.Options{
-		Player: scene.player(), BindThinking: true, Allow: scene.allow,
+		Player: scene.player(), BindThinking: true, Allow: scene.allow, NoSearch: scene.noSearch,
 		Models:    map[string]modeltest.Model{"glm-5": {Window: 200_000}}, // one that nobody knows a price of
 		OnRequest: func(*modeltest.Request) { s.arrived <- struct{}{} },
 	})

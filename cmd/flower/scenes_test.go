@@ -11,6 +11,25 @@ import (
 type scene struct {
 	player func() modeltest.Player
 	allow  func(modeltest.Problem) bool // problems the scene is about
+
+	noSearch modeltest.Refusal
+}
+
+// searching searches if it can, with a pause in the middle, and says what it found.
+func searching() modeltest.Player {
+	found := []modeltest.Found{{Title: "Wheat", URL: "https://grain.example/wheat"}, {Title: "Oats", URL: "https://grain.example/oats"}}
+	return modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		last := r.Messages[len(r.Messages)-1]
+		switch {
+		case last.Role == transcript.RoleAssistant:
+			return modeltest.Answer(modeltest.SearchEnded(r, found[1]), modeltest.Text("They grow "), modeltest.Cited("wheat", found[0]), modeltest.Text("."))
+		case !r.Offers(transcript.WebSearch):
+			return modeltest.Say("I cannot search.")
+		case r.Prompt() == "fail":
+			return modeltest.Answer(append(modeltest.SearchFailed("what grows", "unavailable"), modeltest.Text("No luck."))...)
+		}
+		return modeltest.Answer(append(modeltest.Search("what grows\x1b[2J", found...), modeltest.SearchBegun("and else"))...).Stopping("pause_turn")
+	})
 }
 
 var scenes = map[string]scene{
@@ -61,6 +80,10 @@ var scenes = map[string]scene{
 	"reader": {player: reader, allow: func(p modeltest.Problem) bool { return p.Kind == modeltest.KindThinking }},
 	// tight: the endpoint takes less than it is said to.
 	"tight": {player: tight},
+	// searching: an agent that searches the web; "searching-not" is the same at an endpoint that cannot, and that the scene
+	// says so of.
+	"searching":     {player: searching},
+	"searching-not": {player: searching, noSearch: modeltest.RefusedByName, allow: func(p modeltest.Problem) bool { return p.Kind == modeltest.KindSearch }},
 	// sly: an answer full of control sequences and a key.
 	"sly": {player: func() modeltest.Player {
 		return modeltest.Say("\x1b[2J\x1b]0;owned\x07visible \x1b[8mtext\x1b[0m, key " + modeltest.DefaultKey)

@@ -190,14 +190,14 @@ func (s *eventStream) messageOf(at inside, ev agent.Answered) record {
 	}
 	return messageEvent{
 		inside: at, Turn: ev.Turn, Text: ev.Message.PlainText(), Thinking: strings.Join(thinking, "\n"),
-		Searches: searchesOf(ev.Message), Model: ev.Message.Model,
+		Searches: searchesOf(ev.Searches), Model: ev.Message.Model,
 		Context: ev.Message.Usage.Context(), CostUSD: ev.CostUSD, TotalUSD: total, Unpriced: unpriced, Usage: ev.Message.Usage,
 	}
 }
 
-func searchesOf(m transcript.Message) []searchRecord {
+func searchesOf(made []transcript.Search) []searchRecord {
 	list := []searchRecord{}
-	for _, s := range m.Searches() {
+	for _, s := range made {
 		r := searchRecord{Query: s.Query, Results: []foundRecord{}, Error: s.Failed}
 		for _, f := range s.Results {
 			r.Results = append(r.Results, foundRecord{f.Title, f.URL})

@@ -149,7 +149,7 @@ func (p *printer) answered(ev agent.Answered) {
 			}
 		}
 	}
-	p.searches(ev.Message)
+	p.searches(ev.Searches)
 	said := strings.TrimSpace(ev.Message.PlainText())
 	if ev.Path != "" && !p.opts.verbose {
 		said = head(said, workerLines)
@@ -167,9 +167,9 @@ func (p *printer) answered(ev agent.Answered) {
 }
 
 // searches writes a line about each search that the endpoint has made for an answer.
-func (p *printer) searches(m transcript.Message) {
+func (p *printer) searches(list []transcript.Search) {
 	clean := p.opts.screen.Clean // before anything is cut
-	for _, s := range m.Searches() {
+	for _, s := range list {
 		mark, ended := "* ", p.Say("search.results", text.Data{"N": len(s.Results)})
 		if s.Failed != "" {
 			mark, ended = "! ", oneLine(s.Failed)

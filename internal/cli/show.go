@@ -45,7 +45,8 @@ type replay struct {
 	p       *printer
 	verbose bool
 	prices  messages.Prices
-	at      time.Time // of the entry that is written
+	at      time.Time          // of the entry that is written
+	paused  []transcript.Block // of the answer before, if it was paused
 }
 
 func (r *replay) all() {
@@ -161,7 +162,10 @@ func (r *replay) answer(m transcript.Message, path string, turn int) {
 				r.p.block("~ ", b.Thinking)
 			}
 		}
-		r.p.searches(m)
+		r.p.searches(m.Searches(r.paused...))
+		if r.paused = nil; m.StopReason == agent.StopPauseTurn {
+			r.paused = m.Content
+		}
 		if said := m.PlainText(); strings.TrimSpace(said) != "" {
 			r.p.block("", said)
 		}

@@ -173,6 +173,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"ANTHROPIC_MODEL=\x1bSEKRIT", "model"},
 		{"FLOWER_WINDOW=SEKRIT", "tokens"},
 		{"FLOWER_WINDOW=-1", "tokens"},
+		{"FLOWER_WEB_SEARCH=SEKRIT", "auto, on, off"},
 		{"FLOWER_WINDOW=99999999999999999999", "tokens"},
 	} {
 		_, err := Load(Options{Environ: []string{tt.entry, "ANTHROPIC_API_KEY=good"}})
@@ -275,6 +276,31 @@ func TestLoadPrices(t *testing.T) {
 		var bad *FileError
 		if _, err := Load(at(dir)); !errors.As(err, &bad) || bad.Path != path {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestSearches(t *testing.T) {
+	for _, test := range []struct {
+		environ []string
+		mode    string
+		want    bool
+	}{
+		{nil, "", true},
+		{nil, "off", false},
+		{[]string{"FLOWER_WEB_SEARCH=off"}, "", false},
+		{[]string{"FLOWER_WEB_SEARCH=off"}, "on", true},
+		{[]string{"FLOWER_WEB_SEARCH=off"}, "auto", true},
+		{[]string{"ANTHROPIC_BASE_URL=https://API.anthropic.com:443/"}, "", true},
+		{[]string{"ANTHROPIC_BASE_URL=http://api.anthropic.com"}, "", false},
+		{[]string{"ANTHROPIC_BASE_URL=https://api.anthropic.com.gate.example"}, "", false},
+		{[]string{"ANTHROPIC_BASE_URL=https://gate.example/api.anthropic.com"}, "", false},
+		{[]string{"ANTHROPIC_BASE_URL=https://gate.example", "FLOWER_WEB_SEARCH=on"}, "", true},
+		{[]string{"ANTHROPIC_BASE_URL=https://gate.example", "FLOWER_WEB_SEARCH=auto"}, "", false},
+	} {
+		c, err := Load(Options{Environ: append(test.environ, "ANTHROPIC_API_KEY=k")})
+		if got := c.Searches(test.mode); err != nil || got != test.want {
+			t.Errorf("%v with %q: %v, %v", test.environ, test.mode, got, err)
 		}
 	}
 }

@@ -88,6 +88,7 @@ func testPrefix(t *testing.T, b Backend, s flower.Store) {
 		main: {System: "you <are> & \u2028 \"it\"\n", Tools: []agent.ToolSpec{
 			{Name: "Read", Description: "reads a <file>", InputSchema: json.RawMessage("{ \"type\" : \"object\",\n\"b\":1,\"a\":1.0 }")},
 			{Name: "Bare"},
+			{Name: "Search", Hosted: json.RawMessage(`{ "type":"web_search_20250305", "name":"web_search" }`)},
 		}},
 		main.Sub("1"): {System: "sub", Definition: "0123456789abcdef"},
 		main.Sub("2"): {},
@@ -102,6 +103,13 @@ func testPrefix(t *testing.T, b Backend, s flower.Store) {
 		other = agent.Prefix{System: p.System, Tools: []agent.ToolSpec{{Name: "Write"}}}
 		if err := s.SetPrefix(ctx, key, other); !errors.Is(err, flower.ErrPrefixDiffers) {
 			t.Errorf("other tools: %v", err)
+		}
+		other = agent.Prefix{System: p.System, Tools: slices.Clone(p.Tools)}
+		for i := range other.Tools {
+			other.Tools[i].Hosted = json.RawMessage(`{"type":"another"}`)
+		}
+		if err := s.SetPrefix(ctx, key, other); len(p.Tools) > 0 && !errors.Is(err, flower.ErrPrefixDiffers) {
+			t.Errorf("another tool of the endpoint's: %v", err)
 		}
 	}
 	again := b.View(t, s, here)
