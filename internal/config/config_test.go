@@ -173,7 +173,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"ANTHROPIC_MODEL=\x1bSEKRIT", "model"},
 		{"FLOWER_WINDOW=SEKRIT", "tokens"},
 		{"FLOWER_WINDOW=-1", "tokens"},
-		{"FLOWER_WEB_SEARCH=SEKRIT", "auto, on, off"},
+		{"FLOWER_WEB_SEARCH=SEKRIT", "auto, on or off"},
 		{"FLOWER_WINDOW=99999999999999999999", "tokens"},
 	} {
 		_, err := Load(Options{Environ: []string{tt.entry, "ANTHROPIC_API_KEY=good"}})
