@@ -32,6 +32,7 @@ type asides struct {
 
 	mu     sync.Mutex
 	events []string
+	open   int // questions that have no answer yet
 }
 
 // newAsides keeps what happens from now on.
@@ -104,15 +105,25 @@ func (a *asides) recent() []string {
 func (a *asides) ask(_ context.Context, question string) {
 	question = strings.TrimSpace(question)
 	if question == "" {
-		a.run.err.Line("! " + a.run.Say("aside.empty"))
+		a.run.marked(a.run.err, "! ", a.run.Say("aside.empty"))
 		return
 	}
+	a.count(1)
 	select {
 	case a.pending <- question:
-		a.run.err.Line("? " + a.run.Say("aside.asked", text.Data{"Text": oneLine(question)}))
+		a.run.marked(a.run.err, "+ ", a.run.Say("aside.asked", text.Data{"Text": oneLine(question)}))
 	default:
-		a.run.err.Line("! " + a.run.Say("aside.full", text.Data{"N": asideQueue}))
+		a.count(-1)
+		a.run.marked(a.run.err, "! ", a.run.Say("aside.full", text.Data{"N": asideQueue}))
 	}
+}
+
+// count adds to the questions that have no answer yet, and returns how many there are.
+func (a *asides) count(n int) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open += n
+	return a.open
 }
 
 // serve answers one question after the other, in one conversation.
@@ -126,7 +137,7 @@ func (a *asides) serve(ctx context.Context) {
 	session := ""
 	for question := range a.pending {
 		if ctx.Err() != nil {
-			continue
+			continue // nobody waits for it any more
 		}
 		var err error
 		if r == nil {
@@ -140,22 +151,21 @@ func (a *asides) serve(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			a.run.printer.Aside(a.run.Say("aside.failed", text.Data{"Err": a.run.explainer().explain(err)}), "")
+			a.run.printer.Aside("! ", a.run.Say("aside.failed", text.Data{"Err": a.run.explainer().explain(err)}), "")
 		default:
-			a.run.printer.Aside(a.run.Say("aside.answer", text.Data{
+			a.run.printer.Aside("< ", a.run.Say("aside.answer", text.Data{
 				"Text": oneLine(question), "Cost": text.Dollars(row.CostUSD, row.Unpriced),
 			}), row.Text)
 		}
+		a.count(-1)
 	}
 }
 
 // finish waits for an answer that is on its way, not for ever, and then ends what still runs.
 func (a *asides) finish(cancel context.CancelFunc) {
 	close(a.pending)
-	select {
-	case <-a.done:
-	default:
-		a.run.err.Line("? " + a.run.Say("aside.waits", text.Data{"Time": text.Elapsed(asideGrace)}))
+	if a.count(0) > 0 {
+		a.run.marked(a.run.err, ". ", a.run.Say("aside.waits", text.Data{"Time": text.Span(asideGrace)}))
 		grace := time.NewTimer(asideGrace)
 		defer grace.Stop()
 		select {

@@ -37,8 +37,8 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 			g.events.running(owner)
 			return true, nil
 		}
-		g.out.Line("== " + g.Say("beside.shown", text.Data{"Who": who(g.Printer, owner), "At": g.at(owner)}))
-		g.out.Line("   " + g.Say("beside.next"))
+		g.marked(g.out, "== ", g.Say("beside.shown", text.Data{"Who": who(g.Printer, owner), "At": g.at(owner)}))
+		g.marked(g.out, "   ", g.Say("beside.next"))
 		return true, nil
 	case "/new":
 		return false, busy
@@ -90,7 +90,7 @@ func (g *goRun) handOver(ctx context.Context, owner flower.Owner) (done bool, er
 	case g.receipt.BriefErr != nil:
 		id, data["Err"] = "beside.notinbrief", g.explainer().explain(g.receipt.BriefErr)
 	}
-	g.out.Line("+ " + g.Say(id, data))
+	g.marked(g.out, "+ ", g.Say(id, data))
 	return true, nil
 }
 

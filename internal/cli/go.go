@@ -232,7 +232,7 @@ func (g *goRun) report() {
 	g.printer = newPrinter(g.Printer, printOptions{
 		screen: g.out, width: func() int { return g.lineWidth(g.stdio.Out) }, now: g.Now,
 		workspace: g.place.workspace, verbose: g.global.verbose, hint: g.questionHint,
-		fold: g.tty != nil && !g.global.verbose, styles: g.styled(),
+		fold: g.tty != nil && !g.global.verbose, styles: g.styled(), asks: g.input.terminal,
 		budget: g.budget, prices: tilde(g.cfg.Prices.Path, g.place.home),
 	})
 	g.print = g.printer
@@ -352,9 +352,9 @@ func (g *goRun) questionHint(q flower.Question) string {
 	case g.timeout == 0, !g.input.terminal:
 		return ""
 	case len(q.Options) > 0:
-		return g.Say("hint.options", text.Data{"Time": text.Elapsed(time.Duration(g.timeout) * time.Second)})
+		return g.Say("hint.options", text.Data{"Time": text.Span(time.Duration(g.timeout) * time.Second)})
 	}
-	return g.Say("hint.question", text.Data{"Time": text.Elapsed(time.Duration(g.timeout) * time.Second)})
+	return g.Say("hint.question", text.Data{"Time": text.Span(time.Duration(g.timeout) * time.Second)})
 }
 
 // work runs the workflow while the person's lines are handed over.

@@ -55,10 +55,10 @@ func (a *app) meant(root *cobra.Command, args []string) (string, error) {
 	}
 	data := text.Data{"Word": args[0], "Command": near[0]}
 	if !a.talks() {
-		a.err.Line("! " + a.Say("typo.taken", data))
+		a.marked(a.err, "! ", a.Say("typo.taken", data))
 		return "", nil
 	}
-	a.out.Line("? " + a.Say("typo.asked", data))
+	a.marked(a.out, "? ", a.Say("typo.asked", data))
 	answer := ""
 	err := a.supervise(func(ctx context.Context, _ *watch) (err error) {
 		a.out.Text("> ")

@@ -121,14 +121,14 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 	for {
 		if in.terminal {
-			in.show(in.app.Say(id))
+			in.show("", in.app.Say(id))
 		}
 		said, ok, err := in.next(ctx)
 		if err != nil || !in.terminal {
 			return said, ok, err
 		}
 		if in.app.tty != nil && said != "" {
-			in.app.out.Line("> " + strings.ReplaceAll(said, "\n", "\n  "))
+			in.app.marked(in.app.out, "> ", said)
 		}
 		if !ok || !in.command(ctx, said) {
 			return said, ok, nil
@@ -136,13 +136,13 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 }
 
-// show writes what is asked; the line to type on follows.
-func (in *input) show(prompt string) {
+// show writes what is asked under a mark; the line to type on follows.
+func (in *input) show(mark, prompt string) {
 	if in.app.tty != nil {
-		in.app.out.Text(strings.Join(text.Wrap(prompt, in.app.lineWidth(in.app.stdio.Out)), "\n") + "\n")
+		in.app.marked(in.app.out, mark, prompt)
 		return
 	}
-	in.app.out.Text(prompt + "\n> ")
+	in.app.out.Text(mark + prompt + "\n> ")
 }
 
 // serve hands lines over until ctx is done or the input ends; whoever starts it waits for it. patient says that
@@ -190,7 +190,7 @@ func (in *input) end(human *flower.Human, warn bool) {
 	in.mu.Unlock()
 	human.Leave()
 	if warn {
-		in.app.err.Line("! " + in.app.Say("input.end"))
+		in.app.marked(in.app.err, "! ", in.app.Say("input.end"))
 	}
 }
 
@@ -199,7 +199,7 @@ func (in *input) refuse(said, why string) {
 	if in.app.tty != nil {
 		in.app.tty.PutBack(said, "")
 	}
-	in.app.err.Line("! " + why)
+	in.app.marked(in.app.err, "! ", why)
 }
 
 func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui.Line) {
@@ -216,7 +216,7 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui
 	case in.command(ctx, said):
 		return
 	case strings.TrimSpace(said) == "/new":
-		in.app.err.Line("! " + in.app.Say("prompt.new.running"))
+		in.app.marked(in.app.err, "! ", in.app.Say("prompt.new.running"))
 		return
 	case in.app.tty != nil && line.Question != "":
 		// It answers the question it was typed for, and no other.
@@ -269,7 +269,7 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	if ended {
 		return "", false
 	}
-	in.show(prompt)
+	in.show("! ", prompt)
 	select {
 	case said, ok := <-answer:
 		return said, ok

@@ -64,7 +64,7 @@ func (a *app) closeTerminal() {
 	a.err.onto(a.stdio.Err)
 	for _, l := range left {
 		if said := oneLine(l.Text); said != "" {
-			a.err.Line("! " + a.Say("note.late", text.Data{"Text": said}))
+			a.marked(a.err, "! ", a.Say("note.late", text.Data{"Text": said}))
 		}
 	}
 }
@@ -106,11 +106,11 @@ func (in *input) command(ctx context.Context, said string) bool {
 			id = "prompt.help.plain"
 		}
 		for line := range strings.SplitSeq(a.Say(id), "\n") {
-			a.out.Line(". " + strings.Join(text.Wrap(line, max(leastWidth, a.lineWidth(a.stdio.Out))-2), "\n  "))
+			a.marked(a.out, ". ", line)
 		}
 	case "/status":
 		if err := a.runStatus(ctx, false); err != nil {
-			a.err.Line("! " + a.explainer().alone(err))
+			a.marked(a.err, "! ", a.explainer().alone(err))
 		}
 	default:
 		return false

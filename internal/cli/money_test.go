@@ -61,7 +61,7 @@ func TestOutOfMoney(t *testing.T) {
 	}{
 		{agent.LimitError{CostUSD: 10, SpentUSD: 10.02, NextUSD: 0.1}, "the budget of $10 is used up: $10.02 spent. Nothing is lost, go on with: flower --budget 20"},
 		{agent.LimitError{CostUSD: 10, SpentUSD: 9.95, NextUSD: 0.1}, "stopped before the budget of $10 is passed: $9.95 spent, and going on costs at least $0.1000. Nothing is lost, go on with: flower --budget 20"},
-		{agent.LimitError{CostUSD: 0.1, NextUSD: 0.554}, "stopped before the budget of $0.1 is passed: $0.0000 spent, and going on costs at least $0.5540. Nothing is lost, go on with: flower --budget 1.11"},
+		{agent.LimitError{CostUSD: 0.1, NextUSD: 0.554}, "stopped before the budget of $0.1 is passed: $0.00 spent, and going on costs at least $0.5540. Nothing is lost, go on with: flower --budget 1.11"},
 		{agent.LimitError{CostUSD: 1, SpentUSD: 1, Agent: "oracle"}, ""},
 		{agent.LimitError{Turns: 12, Agent: "oracle"}, ""},
 	} {

@@ -190,7 +190,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Flower": o.again("once", "--resume", result.SessionID),
 	}))
 	for _, line := range done.done(o.Printer) {
-		o.err.Line("   " + line)
+		o.marked(o.err, "   ", line)
 	}
 	return nil
 }

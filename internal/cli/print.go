@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"flower"
+	"flower/document"
 	"flower/internal/text"
 	"flower/internal/tui"
 	"flower/transcript"
@@ -28,6 +29,8 @@ const (
 //	--   a round          !  something failed     <  work came back
 //	?    a question       x  a guard said no      .  context and cost
 //	w1|  from worker 1    +  something is settled
+//
+// A question stands below a row of question marks; an answer to one of the person's own is "<", like other work.
 type printer struct {
 	*text.Printer
 	opts printOptions
@@ -44,6 +47,8 @@ type printer struct {
 	kept     []string           // of it, the last lines
 	lost     bool               // the store was put aside
 	failed   string             // what to say of a failed step if the run goes on without it
+	formal   bool               // the attempt's last words are a document, which is told in a shorter form
+	draft    string             // that document, until it is known what it was
 }
 
 type printOptions struct {
@@ -58,6 +63,7 @@ type printOptions struct {
 	prices    string                       // where a person's table of prices is looked for
 	fold      bool                         // workers begin folded: that they start and end is written, not what they do
 	styles    bool                         // marks are set off from the text by colour
+	asks      bool                         // the person is asked at an interrupt, which says it
 }
 
 // keptLines is how much of what folded workers do can be shown later, in lines.
@@ -115,13 +121,14 @@ func (p *printer) Fold(folded bool) {
 	p.kept = nil
 }
 
-// block writes a text under a mark, wrapped; lines after the first stand under the text.
+// block writes a text under a mark, wrapped; lines after the first stand under the text. An address of the web is left
+// in one piece.
 func (p *printer) block(mark, s string) {
 	s = p.opts.screen.Clean(strings.TrimSpace(s))
 	lead := mark
 	width := p.width() - text.Width(p.margin+mark)
 	var out strings.Builder
-	for _, line := range text.Wrap(s, width) {
+	for _, line := range text.Lines(s, width) {
 		out.WriteString(p.margin + p.styled(mark, strings.TrimRight(lead+line, " ")) + "\n")
 		lead = strings.Repeat(" ", text.Width(mark))
 	}
@@ -134,11 +141,11 @@ func (p *printer) gap() { p.opts.screen.Line("") }
 // say writes a message of the catalogue, wrapped under a mark.
 func (p *printer) say(mark, id string, data ...text.Data) { p.block(mark, p.Say(id, data...)) }
 
-// Aside writes the answer to a side question.
-func (p *printer) Aside(title, answer string) {
+// Aside writes the answer to a side question under a mark.
+func (p *printer) Aside(mark, title, answer string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.block("? ", title)
+	p.block(mark, title)
 	if answer != "" {
 		p.block("  ", answer)
 	}
@@ -235,10 +242,12 @@ func (p *printer) Event(ev flower.Event) {
 		p.gap()
 		p.rule(p.stepName(ev.Name), ev.Index, ev.Total, p.Say("step.skipped"))
 	case flower.AttemptStarted:
+		p.undraft()
 		p.attempt(ev)
 	case flower.AgentEvent:
 		p.agentEvent(ev.Event)
 	case flower.StepFinished:
+		p.undraft()
 		if !ev.OK {
 			reason := oneLine(ev.Reason)
 			if ev.Err != nil {
@@ -263,7 +272,9 @@ func (p *printer) Event(ev flower.Event) {
 	case flower.NoteTaken:
 		p.noteTaken(ev)
 	case flower.Interrupted:
-		p.say("! ", "interrupted")
+		if !p.opts.asks {
+			p.say("! ", "interrupted")
+		}
 	case flower.WorktreesLeft:
 		p.worktrees(ev)
 	case flower.Unguarded:
@@ -336,6 +347,7 @@ func (p *printer) storeCopied(path string) {
 
 // attempt opens a round, a retry or a judge; the first attempt at a step needs no line beside the step's.
 func (p *printer) attempt(ev flower.AttemptStarted) {
+	p.formal = !p.opts.verbose && (ev.Step == flower.StepGoal || strings.Contains(ev.Label, "·判定#"))
 	if what := p.suffix(strings.TrimPrefix(ev.Label, ev.Step)); what != "" {
 		p.gap()
 		p.block("-- ", what)
@@ -343,6 +355,14 @@ func (p *printer) attempt(ev flower.AttemptStarted) {
 	if p.opts.verbose {
 		p.say(". ", "attempt.session", text.Data{"Session": ev.SessionID, "Agent": ev.Agent})
 	}
+}
+
+// undraft writes the document that was kept back, because it will not be told in another form.
+func (p *printer) undraft() {
+	if p.draft != "" {
+		p.block("", p.draft)
+	}
+	p.draft = ""
 }
 
 // suffix says what the end of a manifest label means; "" for the first attempt at a step.
@@ -365,7 +385,7 @@ func (p *printer) label(label string) string {
 	if at < 0 {
 		return p.stepName(label)
 	}
-	return p.stepName(label[:at]) + ", " + p.suffix(label[at:])
+	return p.Say("label", text.Data{"Step": p.stepName(label[:at]), "Part": p.suffix(label[at:])})
 }
 
 func scan(s, format string, n *int) bool {
@@ -375,32 +395,27 @@ func scan(s, format string, n *int) bool {
 
 // goal says what will be judged, and at once what cannot be.
 func (p *printer) goal(ev flower.GoalSet) {
+	p.draft = ""
 	checks := ev.Goal.Checks
 	p.say("+ ", "goal.set", text.Data{"N": len(checks), "Path": p.path(ev.Path)})
+	p.block("  ", p.opts.screen.Reveal(ev.Goal.Statement))
 	unverifiable := 0
 	for i, c := range checks {
-		mark := fmt.Sprintf("  %d. ", i+1)
-		p.block(mark, p.opts.screen.Reveal(c.Text))
+		line, mark := p.opts.screen.Reveal(c.Text), "  "
 		if c.Unverifiable {
 			unverifiable++
-		}
-	}
-	if unverifiable == 0 {
-		return
-	}
-	p.say("! ", "goal.unverifiable", text.Data{"N": unverifiable})
-	for i, c := range checks {
-		if c.Unverifiable {
-			line := p.opts.screen.Reveal(c.Text)
+			mark = "! "
 			if c.Why != "" {
-				line += " (" + c.Why + ")"
+				line += " (" + p.opts.screen.Reveal(c.Why) + ")"
 			}
-			p.block(fmt.Sprintf("!   %d. ", i+1), line)
 		}
+		p.block(fmt.Sprintf("%s%d. ", mark, i+1), line)
+	}
+	if unverifiable > 0 {
+		p.say("! ", "goal.unverifiable", text.Data{"N": unverifiable})
 	}
 }
 
-// judged writes a verdict.
 // checked says what came of a check that is a command; where that was not 0, which may just be what the check wants,
 // also the end of what it printed.
 func (p *printer) checked(e flower.Evidence) {
@@ -424,7 +439,12 @@ func (p *printer) checked(e flower.Evidence) {
 // checkLines is how much is shown of what a failed check printed.
 const checkLines = 5
 
+// judged writes a verdict. What the judge said goes before it where the verdict does not hold it.
 func (p *printer) judged(ev flower.Judged) {
+	if v := ev.Verdict; v.State != document.Unclear && (v.Reason != "" || len(v.Failed) > 0) {
+		p.draft = ""
+	}
+	p.undraft()
 	mark := "! "
 	if ev.Verdict.Pass() {
 		mark = "+ "

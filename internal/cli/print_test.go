@@ -179,6 +179,74 @@ func TestPrinter(t *testing.T) {
 	}
 }
 
+// A goal and a verdict are told once: in their own form, or, where that does not hold all, in the words of the model.
+func TestDocumentsAreToldOnce(t *testing.T) {
+	goalAttempt := flower.AttemptStarted{Step: flower.StepGoal, Label: flower.StepGoal}
+	judgeAttempt := flower.AttemptStarted{Step: flower.StepWork, Label: flower.JudgeLabel(flower.StepWork, 1)}
+	set := flower.GoalSet{Goal: document.Goal{Statement: "It sells.", Checks: []document.Check{{Text: "it runs"}}}}
+	judged := func(v document.Verdict) flower.Judged {
+		return flower.Judged{Step: flower.StepWork, Round: 1, Rounds: 3, Verdict: v}
+	}
+	for name, tt := range map[string]struct {
+		events  []flower.Event
+		verbose bool
+		want    bool // the words of the model are shown
+	}{
+		"a goal":                 {[]flower.Event{goalAttempt, says("", "MODEL", 1), set}, false, false},
+		"a goal, verbose":        {[]flower.Event{goalAttempt, says("", "MODEL", 1), set}, true, true},
+		"not accepted":           {[]flower.Event{goalAttempt, says("", "MODEL", 1), goalAttempt}, false, true},
+		"the step fails":         {[]flower.Event{goalAttempt, says("", "MODEL", 1), flower.StepFinished{Name: flower.StepGoal}}, false, true},
+		"a verdict":              {[]flower.Event{judgeAttempt, says("", "MODEL", 1), judged(document.Verdict{State: document.NotYet, Reason: "r"})}, false, false},
+		"a verdict with nothing": {[]flower.Event{judgeAttempt, says("", "MODEL", 1), judged(document.Verdict{State: document.NotYet})}, false, true},
+		"an unclear one":         {[]flower.Event{judgeAttempt, says("", "MODEL", 1), judged(document.Verdict{State: document.Unclear, Reason: "r"})}, false, true},
+		"work":                   {[]flower.Event{flower.AttemptStarted{Step: flower.StepWork, Label: flower.StepWork}, says("", "MODEL", 1)}, false, true},
+	} {
+		var out strings.Builder
+		p := testPrinter(&out, text.English, 80, tt.verbose)
+		for _, ev := range tt.events {
+			p.Event(ev)
+		}
+		if n := strings.Count(out.String(), "MODEL"); n > 1 || (n == 1) != tt.want {
+			t.Errorf("%s: the words of the model are shown %d times in\n%s", name, n, out.String())
+		}
+	}
+}
+
+// Where the person is asked at an interrupt, nothing else says that there was one.
+func TestInterruptIsToldOnce(t *testing.T) {
+	for asks, want := range map[bool]string{false: "! interrupted; the session is kept\n", true: ""} {
+		var out strings.Builder
+		p := testPrinter(&out, text.English, 80, false)
+		p.opts.asks = asks
+		p.Event(flower.Interrupted{})
+		if out.String() != want {
+			t.Errorf("asks=%v: %q, want %q", asks, out.String(), want)
+		}
+	}
+}
+
+// What a call did and how it ended share the line: neither is cut for room that the other does not need.
+func TestCallsShareTheLine(t *testing.T) {
+	long := strings.Repeat("long ", 20)
+	for want, ev := range map[string]flower.Event{
+		"x Bash rm -rf build  (Refused: \"rm\" is not on the list of commands, which is ...\n": used("", "Bash", map[string]any{"command": "rm -rf build"}, agent.DeniedResult(`Refused: "rm" is not on the list of commands, which is intended.`), 0),
+		"* Bash long long long long long long long long long long long long lo...  (1.5s)\n":   used("", "Bash", map[string]any{"command": long}, agent.TextResult("[exit code 0, ran 1.5s]"), 0),
+		"! Bash long long long long long long l...  (x x x x x x x x x x x x x x x x x...\n":   used("", "Bash", map[string]any{"command": long}, agent.ErrorResult(strings.Repeat("x ", 60)), 0),
+		"* Glob *.go  (3 matches)\n":             used("", "Glob", map[string]any{"pattern": "*.go"}, agent.TextResult("[3 matches]"), 0),
+		"* Grep x  (no match · 0.2s)\n":          used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult(`[no match for "x" in .: 3 files searched]`), 200*time.Millisecond),
+		"* Grep x  (2 matches · 1 file)\n":       used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult("[2 matches in 1 file; 3 files searched]"), 0),
+		"! Bash false  (exit code 1 · 12ms)\n":   used("", "Bash", map[string]any{"command": "false"}, agent.ErrorResult("[exit code 1, ran 12ms]"), 0),
+		"! Bash sleep 9  (stopped after 5m0s)\n": used("", "Bash", map[string]any{"command": "sleep 9"}, agent.ErrorResult("[stopped after 5m0s]"), 0),
+	} {
+		var out strings.Builder
+		p := testPrinter(&out, text.English, 80, false)
+		p.Event(ev)
+		if out.String() != want {
+			t.Errorf("got  %swant %s", out.String(), want)
+		}
+	}
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := "testdata/" + name

@@ -11,6 +11,9 @@ import (
 	"flower/transcript"
 )
 
+// workerName is what the subagents that do the work are called among agents.
+const workerName = "worker"
+
 // Lines of a worker's words that are shown unless everything is asked for.
 const workerLines = 3
 
@@ -88,7 +91,7 @@ func quiet(tool string) bool {
 // enter sets the gutter for what comes from a conversation.
 func (p *printer) enter(path string) {
 	if path != "" {
-		p.margin = p.worker(path, "worker").short + "| "
+		p.margin = p.worker(path, workerName).short + "| "
 	}
 }
 
@@ -110,12 +113,20 @@ func (p *printer) started(ev agent.Started) {
 		if ev.Resumed {
 			id = "worker.resumed"
 		}
-		p.say("> ", id, text.Data{"Short": w.short, "Agent": ev.Agent, "Title": oneLine(ev.Title)})
+		p.say("> ", id, text.Data{"Short": w.short, "Agent": p.agentName(ev.Agent), "Title": oneLine(ev.Title)})
 	}
 	if ev.Report.Damaged > 0 {
 		p.enter(ev.Path)
 		p.say("! ", "history.damaged", text.Data{"N": ev.Report.Damaged})
 	}
+}
+
+// agentName is a subagent's kind as people read it.
+func (p *printer) agentName(name string) string {
+	if name == workerName {
+		return p.Say("agent.worker")
+	}
+	return name
 }
 
 func (p *printer) finished(ev agent.Finished) {
@@ -154,8 +165,12 @@ func (p *printer) answered(ev agent.Answered) {
 	if ev.Path != "" && !p.opts.verbose {
 		said = head(said, workerLines)
 	}
-	elsewhere := p.opts.lastWords && ev.Path == "" && len(ev.Message.ToolUses()) == 0
-	if said != "" && !elsewhere {
+	last := ev.Path == "" && len(ev.Message.ToolUses()) == 0
+	switch {
+	case said == "" || last && p.opts.lastWords:
+	case last && p.formal:
+		p.draft = said
+	default:
 		p.block("", said)
 	}
 	if ev.Path == "" || p.opts.verbose {
@@ -209,16 +224,16 @@ func (p *printer) tool(ev agent.ToolFinished) {
 		return
 	}
 	clean := p.opts.screen.Clean // before anything is cut
-	ended := clean(p.ended(ev))
+	used, ended := clean(ev.Name+" "+p.argument(ev.Name, ev.Input)), clean(p.ended(ev))
 	if ev.Name != tools.Bash && ev.Elapsed.Seconds() >= 0.1 {
-		ended = strings.TrimPrefix(ended+", "+text.Elapsed(ev.Elapsed), ", ")
+		ended = strings.TrimPrefix(ended+" · "+text.Elapsed(ev.Elapsed), " · ")
 	}
 	if ended != "" {
 		ended = "  (" + ended + ")"
 	}
 	room := p.width() - text.Width(p.margin+mark)
-	ended = text.Truncate(ended, room/2)
-	p.line(mark + text.Truncate(clean(ev.Name+" "+p.argument(ev.Name, ev.Input)), room-text.Width(ended)) + ended)
+	ended = text.Truncate(ended, max(room/2, room-text.Width(used)))
+	p.line(mark + text.Truncate(used, room-text.Width(ended)) + ended)
 	if p.opts.verbose {
 		p.block("    ", displayed(ev.Result))
 	}
@@ -248,14 +263,15 @@ func (p *printer) ended(ev agent.ToolFinished) string {
 	if !ev.Result.IsError && (ev.Name == tools.Write || ev.Name == tools.Edit || ev.Name == tools.NotebookEdit) {
 		return p.changed(ev)
 	}
-	if status := lastLine(said); strings.HasPrefix(status, "[") && strings.HasSuffix(status, "]") {
-		return status[1 : len(status)-1]
+	status, ok := strings.CutPrefix(lastLine(said), "[")
+	if status, inside := strings.CutSuffix(status, "]"); ok && inside {
+		return p.outcome(status)
 	}
 	switch {
 	case ev.Result.IsError:
 		return firstLine(said)
 	case ev.Name == tools.Read && strings.Contains(ev.Result.Display, ": "):
-		return oneLine(ev.Result.Display[strings.LastIndex(ev.Result.Display, ": ")+2:])
+		return p.outcome(oneLine(ev.Result.Display[strings.LastIndex(ev.Result.Display, ": ")+2:]))
 	case strings.TrimSpace(said) == "":
 		return ""
 	}
@@ -340,6 +356,6 @@ func (p *printer) todo(input json.RawMessage) {
 	_ = json.Unmarshal(input, &in) // the tool has accepted it
 	marks := map[string]string{"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 	for _, t := range in.Todos {
-		p.line("  " + marks[t.Status] + " " + oneLine(t.Content))
+		p.block("  "+marks[t.Status]+" ", oneLine(t.Content))
 	}
 }

@@ -59,7 +59,7 @@ func (a *app) withoutKeys(said string) string {
 	}
 	clean := a.redact(said)
 	if clean != said {
-		a.err.Line("! " + a.Say("words.redacted"))
+		a.marked(a.err, "! ", a.Say("words.redacted"))
 	}
 	return clean
 }

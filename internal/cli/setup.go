@@ -99,7 +99,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	if err != nil && !errors.Is(err, config.ErrNoCredentials) && !errors.As(err, &elsewhere) {
 		return err
 	}
-	a.out.Line(strings.Join(text.Wrap(a.Say("setup.intro", text.Data{"Path": shown}), max(leastWidth, a.lineWidth(a.stdio.Out))), "\n"))
+	a.marked(a.out, "", a.Say("setup.intro", text.Data{"Path": shown}))
 	answers, err := d.settings(ctx, now)
 	if errors.Is(err, errLeft) {
 		a.marked(a.err, "! ", a.Say("setup.left"))
@@ -127,7 +127,7 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 
 // check sends one small request and says what came of it.
 func (a *app) check(ctx context.Context, cfg config.Config, first bool) error {
-	a.marked(a.out, ". ", a.Say("setup.checking", text.Data{"Time": text.Elapsed(checkTime)}))
+	a.marked(a.out, ". ", a.Say("setup.checking", text.Data{"Time": text.Span(checkTime)}))
 	err := a.tryEndpoint(ctx, cfg)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -241,12 +241,22 @@ func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answ
 	return answers, err
 }
 
-// marked writes a text under a mark, wrapped to the terminal.
+// marked writes a text under a mark, in one piece: wrapped to the terminal, and as it is where there is none.
 func (a *app) marked(s *screen, mark, words string) {
-	width := max(leastWidth, a.lineWidth(a.stdio.Out))
+	stream := any(a.stdio.Out)
+	if s == a.err {
+		stream = a.stdio.Err
+	}
+	if !isTerminal(stream) {
+		s.Line(mark + words)
+		return
+	}
+	width := max(leastWidth, a.lineWidth(stream))
 	lead := mark
-	for _, line := range text.Wrap(s.Clean(words), width-text.Width(mark)) {
-		s.Line(lead + line)
+	var out strings.Builder
+	for _, line := range text.Lines(s.Clean(words), width-text.Width(mark)) {
+		out.WriteString(lead + line + "\n")
 		lead = strings.Repeat(" ", text.Width(mark))
 	}
+	s.Text(out.String())
 }

@@ -2,8 +2,9 @@ package cli
 
 import "strings"
 
-// look is how a mark is set off on a terminal: colours of the terminal's own palette, which are right on light and dark
-// ones; whole styles the line and not the mark alone.
+// look is how a mark is set off on a terminal; whole styles the line and not the mark alone. Of the eight colours of a
+// terminal only red and magenta are readable on white and on black, whoever has chosen the shades: yellow, green and cyan
+// vanish on white, blue on black. The rest is bold, dim, or as it is.
 type look struct {
 	sgr   string
 	whole bool
@@ -11,9 +12,9 @@ type look struct {
 
 var looks = map[string]look{
 	"==": {"1", true}, "=": {"1", false}, "--": {"1", true}, "<-": {"1", true},
-	"?": {"1;36", true},
-	"!": {"33", false}, "x": {"31", false}, "+": {"32", false},
-	">": {"34", false}, "<": {"34", false},
+	"?": {"1;35", true},
+	"!": {"31", false}, "x": {"31", false}, "+": {"1", false},
+	">": {"1", false}, "<": {"1", false},
 	".": {"2", true}, "~": {"2", true}, "*": {"2", false},
 }
 

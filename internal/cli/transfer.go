@@ -46,7 +46,7 @@ func (a *app) exportSession(ctx context.Context, id, file string) error {
 			return err
 		}
 		if n := c.damaged(); n > 0 {
-			a.err.Line("! " + a.Say("history.damaged", text.Data{"N": n}))
+			a.marked(a.err, "! ", a.Say("history.damaged", text.Data{"N": n}))
 		}
 		if file != "" {
 			a.out.Line(a.Say("session.exported", text.Data{"Session": t.ID, "Path": file, "N": bytes.Count(out.Bytes(), []byte("\n"))}))
@@ -141,13 +141,13 @@ func (a *app) importSession(ctx context.Context, file string) error {
 		return err
 	}
 	if in.damaged > 0 {
-		a.err.Line("! " + a.Say("session.damaged", text.Data{"N": in.damaged}))
+		a.marked(a.err, "! ", a.Say("session.damaged", text.Data{"N": in.damaged}))
 	}
 	if in.thinking > 0 {
-		a.err.Line(". " + a.Say("session.thinking", text.Data{"N": in.thinking}))
+		a.marked(a.err, ". ", a.Say("session.thinking", text.Data{"N": in.thinking}))
 	}
 	if key.Session != in.id && in.id != "" {
-		a.err.Line(". " + a.Say("session.renamed", text.Data{"Session": in.id}))
+		a.marked(a.err, ". ", a.Say("session.renamed", text.Data{"Session": in.id}))
 	}
 	a.out.Line(a.Say("session.imported", text.Data{"Session": key.Session, "N": in.stored}))
 	return nil

@@ -61,16 +61,7 @@ func (p *patience) Set(s string) error {
 }
 
 // String implements pflag.Value.
-func (p *patience) String() string {
-	s := time.Duration(*p).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
+func (p *patience) String() string { return text.Span(time.Duration(*p)) }
 
 // Type implements pflag.Value.
 func (p *patience) Type() string { return patienceType }
@@ -115,7 +106,7 @@ func (p *printer) waiting(w agent.Waiting) {
 	now := p.opts.now()
 	data := text.Data{"Err": technical(w.Err), "Since": timeOfDay(w.Since, now), "Limit": p.Say("outage.nolimit")}
 	if w.Limit > 0 {
-		data["Limit"] = p.Say("outage.limit", text.Data{"Time": text.Elapsed(w.Limit)})
+		data["Limit"] = p.Say("outage.limit", text.Data{"Time": text.Span(w.Limit)})
 	}
 	if w.Known {
 		if p.opts.verbose {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,7 @@ func Tokens(n int) string {
 // marked as a lower bound.
 func Dollars(usd float64, unpriced bool) string {
 	s := fmt.Sprintf("$%.2f", usd)
-	if usd < 1 {
+	if usd > 0 && usd < 1 {
 		s = fmt.Sprintf("$%.4f", usd)
 	}
 	if unpriced {
@@ -38,6 +39,18 @@ func Elapsed(d time.Duration) string {
 		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Span writes a duration that somebody has set: what is 0 of it is left out: 20s, 30m, 1h30m.
+func Span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // Bytes writes a number of bytes: 12 B, 3.4 KiB, 32 MiB.

@@ -9,6 +9,7 @@ import (
 	"flower"
 	"flower/agent"
 	"flower/internal/text"
+	"flower/tools"
 )
 
 // activity is what is going on, as the events of a run tell it. It keeps no text that was not cut to a line. One
@@ -73,6 +74,22 @@ func (t *thread) to(d doing, now time.Time) {
 	if t.doing != d {
 		t.doing, t.since = d, now
 	}
+}
+
+// own is the first call that runs and waits for nobody else; nil if there is none.
+func (t *thread) own() *call {
+	for i, c := range t.calls {
+		if c.name != tools.Agent && c.name != tools.Ask {
+			return &t.calls[i]
+		}
+	}
+	return nil
+}
+
+// handsOut says whether all it does is to wait for subagents.
+func (t *thread) handsOut() bool {
+	agents := slices.ContainsFunc(t.calls, func(c call) bool { return c.name == tools.Agent })
+	return agents && t.own() == nil && t.trying.IsZero()
 }
 
 // event takes what happened; it reports whether the screen should follow at once rather than with its next tick.

@@ -18,7 +18,7 @@ func TestQuestion(t *testing.T) {
 		q := which
 		q.AskedAt = time.Now()
 		d.pends(&q)
-		d.shows(8, 1, "? waits for you 0s · 0 · $0.0000", "answer>")
+		d.shows(8, 1, "? waits for you · 0s · $0.00", "answer>")
 		d.types("2\r")
 		d.enters(Line{Text: "2", Question: "q1"})
 		d.types("\r") // it still waits: a bare Enter skips it
@@ -39,7 +39,7 @@ func TestQuestionComesWhileTyping(t *testing.T) {
 		d.types("use gre")
 		d.pends(&q)
 		d.types("en")
-		d.shows(17, 2, "? waits for you 0s · 0 · $0.0000", hint, "remark> use green")
+		d.shows(17, 2, "? waits for you · 0s · $0.00", hint, "remark> use green")
 		d.types("\r")
 		d.enters(Line{Text: "use green"})
 		d.types("1\r") // the line after it is an answer
@@ -50,7 +50,7 @@ func TestQuestionComesWhileTyping(t *testing.T) {
 		q2 := flower.Question{ID: "q2", Text: "And now?", AskedAt: time.Now()}
 		d.pends(&q2)
 		d.types("\t")
-		d.shows(9, 1, "? waits for you 0s · 0 · $0.0000", "answer> x")
+		d.shows(9, 1, "? waits for you · 0s · $0.00", "answer> x")
 		d.types("\t\t\r")
 		d.enters(Line{Text: "x", Question: "q2"})
 	})
@@ -98,6 +98,25 @@ func TestQuestionStaysInSight(t *testing.T) {
 		got := strings.Join(d.rows(), "\n")
 		if want := "line 8\n? Which<U+202E> of the two?\n?   1) old  2) 新店\n? waits for you"; !strings.Contains(got, want) {
 			t.Errorf("the question is not in sight:\n%s", got)
+		}
+	})
+}
+
+// One that is still on the screen is not.
+func TestQuestionInSight(t *testing.T) {
+	sit(t, 40, 10, Options{}, func(d *desk) {
+		q := which
+		q.AskedAt = time.Now()
+		d.pends(&q)
+		d.prints("?????\n? Which of the two?\n?   1) old\n?   2) new\n? a number\nanother row\n")
+		if got := strings.Join(d.rows(), "\n"); strings.Contains(got, "U+202E") || !strings.Contains(got, "?????") {
+			t.Errorf("a question that is in sight is shown again:\n%s", got)
+		}
+		// The next one was written before this one was answered: nobody knows where it is.
+		q2 := flower.Question{ID: "q2", Text: "And now?", AskedAt: time.Now()}
+		d.pends(&q2)
+		if got := strings.Join(d.rows(), "\n"); !strings.HasSuffix(got, "another row\n? And now?\n? waits for you 0s · $0.00\nanswer>") {
+			t.Errorf("the next question is not in sight:\n%s", got)
 		}
 	})
 }

@@ -19,6 +19,9 @@ const (
 	stopTime   = 500 * time.Millisecond // after a stop signal that does not stop: nobody could go on with us
 )
 
+// elsewhere is a number of rows that no terminal has.
+const elsewhere = 1 << 20
+
 // maxPieces is how much is read before something is drawn, in reads.
 const maxPieces = 64
 
@@ -43,7 +46,7 @@ type ui struct {
 
 	question asked
 	lineFor  string // the question on the screen when the line was begun
-	scrolled int    // rows of output since the question came
+	scrolled int    // rows of output since the question came, its own among them
 	rung     bool
 	unfolded bool
 	notice   string
@@ -254,11 +257,14 @@ func (u *ui) look() {
 	case !waits && u.question.id != "":
 		u.question = asked{}
 	case waits && q.ID != u.question.id:
+		u.scrolled, u.rung = 0, false
+		if u.question.id != "" {
+			u.scrolled = elsewhere // it was written while the one before it waited
+		}
 		u.question = asked{id: q.ID, text: u.act.decided(q.Text), since: q.AskedAt}
 		for _, o := range q.Options {
 			u.question.options = append(u.question.options, u.act.decided(o))
 		}
-		u.scrolled, u.rung = 0, false
 	}
 	if waits && !u.rung && u.opts.Patience > 0 && u.opts.Now().Sub(u.question.since) >= u.opts.Patience {
 		u.rung = true
@@ -301,9 +307,19 @@ func (u *ui) draw() {
 		if u.question.id != "" {
 			u.count(lines, width)
 		}
-		v := u.view(width, height)
-		_ = u.paint.print(lines, v.region(), width) // a terminal that is gone is noticed when it is read
+		_ = u.paint.print(lines, u.region(width, height), width) // a terminal that is gone is noticed when it is read
 	}
+}
+
+// region is what stands below the output. A question that has been pushed off the screen is part of it.
+func (u *ui) region(width, height int) region {
+	v := u.view(width, height)
+	r := v.region()
+	if v.question.id != "" && u.scrolled > height-len(r.rows) {
+		v.pinned = true
+		r = v.region()
+	}
+	return r
 }
 
 // count counts rows of output behind a question.
@@ -327,7 +343,7 @@ func (u *ui) extent() (width, height int) {
 func (u *ui) view(width, height int) *view {
 	return &view{
 		say: u.opts.Say, styles: u.opts.Getenv("NO_COLOR") == "", width: width, height: height, now: u.opts.Now(),
-		edit: &u.edit, mode: u.mode(), question: u.question, pinned: u.question.id != "" && u.scrolled > height/2,
+		edit: &u.edit, mode: u.mode(), question: u.question,
 		activity: &u.act, unfolded: u.unfolded, notice: u.notice,
 	}
 }

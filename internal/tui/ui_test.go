@@ -378,11 +378,11 @@ func TestResize(t *testing.T) {
 			synctest.Wait()
 		}
 		resize(40, 8)
-		d.shows(13, 3, "out", "| thinking 0s · 0 · $0.0000", "> 中文 and a rather long line of text t", "  hat goes on")
+		d.shows(13, 3, "out", "| thinking 0s · $0.00", "> 中文 and a rather long line of text t", "  hat goes on")
 		resize(70, 8)
-		d.shows(50, 2, "out", "| thinking 0s · 0 · $0.0000", "> 中文 and a rather long line of text that goes on")
+		d.shows(50, 2, "out", "| thinking · 0s · $0.00", "> 中文 and a rather long line of text that goes on")
 		resize(40, 4)
-		d.shows(13, 3, "out", "| thinking 0s · 0 · $0.0000", "> 中文 and a rather long line of text t", "  hat goes on")
+		d.shows(13, 3, "out", "| thinking 0s · $0.00", "> 中文 and a rather long line of text t", "  hat goes on")
 	})
 }
 
@@ -561,9 +561,9 @@ func TestStatus(t *testing.T) {
 		synctest.Wait()
 		got := strings.Join(d.rows(), "\n")
 		for _, want := range []string{
-			"  w1 the payment page: waiting for the endpoint, attempt 2 failed 12s\n",
-			"  w2 目录: Bash go test ./... 12s\n",
-			" workers busy 12s · work 3/3 · 80.2K 40% · $1.23 · 2 workers · turn 5\n>",
+			"  w1 the payment page: waiting for the endpoint, attempt 2 failed · 12s\n",
+			"  w2 目录: Bash go test ./... · 12s\n",
+			" 2 workers busy · 12s · work 3/3 · context 80.2K 40% · $1.23 · turn 5\n>",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q is not in\n%s", want, got)
@@ -571,7 +571,7 @@ func TestStatus(t *testing.T) {
 		}
 		d.agent(agent.Progress{Path: "b", Delta: agent.Waiting{Outage: agent.Offline, Since: time.Now().Add(-2 * time.Minute)}})
 		d.agent(agent.ToolFinished{Path: "b", ID: "3"})
-		if got := strings.Join(d.rows(), "\n"); !strings.Contains(got, "waiting for the network 2m00s\n") {
+		if got := strings.Join(d.rows(), "\n"); !strings.Contains(got, "waiting for the network · 2m00s\n") {
 			t.Errorf("an outage shows\n%s", got)
 		}
 		d.agent(agent.Finished{Path: "a"})
@@ -579,7 +579,7 @@ func TestStatus(t *testing.T) {
 		d.agent(agent.ToolFinished{ID: "1"})
 		d.agent(agent.ToolFinished{ID: "2"})
 		d.agent(agent.Progress{Delta: agent.TextDelta{Text: strings.Repeat("x", 2048)}})
-		if got := strings.Join(d.rows(), "\n"); !strings.Contains(got, " writing, 2 KiB 0s · work 3/3 · 80.2K 40% · $1.23 · turn 5\n>") {
+		if got := strings.Join(d.rows(), "\n"); !strings.Contains(got, " writing, 2 KiB · 0s · work 3/3 · context 80.2K 40% · $1.23 · turn 5\n>") {
 			t.Errorf("shows\n%s", got)
 		}
 		d.dev.w = 40

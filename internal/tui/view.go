@@ -7,15 +7,15 @@ import (
 
 	"flower/agent"
 	"flower/internal/text"
-	"flower/tools"
 )
 
 // Shares of the screen.
 const (
 	maxInputRows  = 8
 	maxWorkerRows = 4
-	leastDetail   = 14 // cells for what is going on, before something less important is left out
+	leastDetail   = 30 // cells for what is going on, before something less important is left out
 	leastWidth    = 20
+	spacious      = 60 // cells, from which words and marks between them have room
 	roomy         = 12 // rows, from which the region is set off from the output
 )
 
@@ -198,9 +198,9 @@ func (v *view) crew(width, most int) []string {
 			break
 		}
 		what, since := v.doing(t)
-		tail := " " + lapse(v.now.Sub(since))
+		tail := v.since(since)
 		head := "  " + t.name + " "
-		if t.title != "" && width >= 60 {
+		if t.title != "" && v.width >= spacious {
 			head += text.Truncate(t.title, width/3) + ": "
 		}
 		rows = append(rows, v.dim(text.Truncate(head+what, width-text.Width(tail))+tail))
@@ -210,16 +210,7 @@ func (v *view) crew(width, most int) []string {
 
 // doing says what a conversation is at, and since when.
 func (v *view) doing(t *thread) (what string, since time.Time) {
-	var other *call // than those that wait for somebody else
-	agents := 0
-	for i, c := range t.calls {
-		switch {
-		case c.name == tools.Agent:
-			agents++
-		case c.name != tools.Ask && other == nil:
-			other = &t.calls[i]
-		}
-	}
+	other := t.own()
 	switch {
 	case !t.trying.IsZero() && t.try == 0 && t.outage == agent.Offline:
 		return v.say.Say("tui.offline"), t.trying
@@ -233,8 +224,8 @@ func (v *view) doing(t *thread) (what string, since time.Time) {
 			what = fmt.Sprintf("%s +%d", text.Truncate(what, 40), n-1)
 		}
 		return what, other.since
-	case agents > 0:
-		return v.say.Say("tui.workers.wait"), t.calls[0].since
+	case t.handsOut():
+		return v.say.Say("tui.workers.wait", text.Data{"N": max(1, len(v.activity.workers))}), t.calls[0].since
 	case t.doing == writing:
 		return v.say.Say("tui.writing") + size(t.bytes), t.since
 	case t.doing == calling:
@@ -260,6 +251,7 @@ func (v *view) status(width int) string {
 	sign := string(spinner[v.now.Unix()&3]) + " "
 	var what string
 	var since time.Time
+	turn, step, workers, context := v.turnPart(), v.stepPart(), v.workersPart(), v.contextPart()
 	switch {
 	case v.question.id != "":
 		sign = "? "
@@ -272,28 +264,42 @@ func (v *view) status(width int) string {
 		what, since = v.say.Say("tui.full"), a.full
 	default:
 		what, since = v.doing(&a.main)
+		if a.main.handsOut() {
+			workers = "" // that is what is going on
+		}
 	}
-	// The order is that of the row; what comes late in drop goes first.
-	parts := []string{v.stepPart(), v.contextPart(), v.costPart(), v.workersPart(), v.turnPart()}
-	drop := []int{4, 0, 3}
-	tail := " " + lapse(v.now.Sub(since))
+	// What is less important goes first where there is no room: the turn, the step, the workers, the word for the context.
+	// What is in use and what it costs always stay.
+	less := []func(){func() { turn = "" }, func() { step = "" }, func() { workers = "" }, func() { context = v.contextShort() }}
 	for {
-		fixed := tail
-		for _, p := range parts {
+		fixed := v.since(since)
+		for _, p := range []string{step, context, v.costPart(), workers, turn} {
 			if p != "" {
-				fixed += " · " + p
+				fixed += separator + p
 			}
 		}
 		room := width - text.Width(sign) - text.Width(fixed)
-		if room >= min(leastDetail, text.Width(what)) || len(drop) == 0 {
+		if room >= min(leastDetail, text.Width(what)) || len(less) == 0 {
 			row := text.Truncate(sign+text.Truncate(what, room)+fixed, width)
 			if v.question.id != "" {
 				return v.bold(row)
 			}
 			return v.dim(row)
 		}
-		parts[drop[0]], drop = "", drop[1:]
+		less[0]()
+		less = less[1:]
 	}
+}
+
+// separator stands between the parts of a row.
+const separator = " · "
+
+// since says for how long something goes on, behind what that is.
+func (v *view) since(t time.Time) string {
+	if v.width < spacious {
+		return " " + lapse(v.now.Sub(t))
+	}
+	return separator + lapse(v.now.Sub(t))
 }
 
 func (v *view) stepPart() string {
@@ -311,10 +317,23 @@ func (v *view) turnPart() string {
 	return v.say.Say("tui.turn", text.Data{"N": v.activity.turn})
 }
 
+// contextPart is how much of the context window is in use, and what share of it that is.
 func (v *view) contextPart() string {
+	if v.activity.context == 0 {
+		return ""
+	}
+	return v.say.Say("tui.context", text.Data{"Tokens": v.contextShort()})
+}
+
+func (v *view) contextShort() string {
 	a := v.activity
-	if a.window > 0 && a.context > 0 {
-		return fmt.Sprintf("%s %d%%", text.Tokens(a.context), (a.context*100+a.window/2)/a.window)
+	if a.context == 0 {
+		return ""
+	}
+	if a.window > 0 {
+		if share := (a.context*100 + a.window/2) / a.window; share > 0 {
+			return fmt.Sprintf("%s %d%%", text.Tokens(a.context), share)
+		}
 	}
 	return text.Tokens(a.context)
 }
