@@ -14,6 +14,7 @@ import (
 
 	"flower/agent"
 	"flower/internal/cli"
+	"flower/internal/sandbox"
 	"flower/modeltest"
 )
 
@@ -34,8 +35,9 @@ func flowerUnderTest() {
 		fmt.Fprintf(os.Stderr, "not in a test: HOME is %q, the endpoint is %q\n", home, base)
 		os.Exit(99)
 	}
+	landlock, _ := strconv.Atoi(os.Getenv("LANDLOCK")) // nothing asks the kernel
 	code := cli.Main(os.Args[1:], os.Environ(), cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.Options{
-		Retry: hasty,
+		Retry: hasty, Landlock: landlock,
 	})
 	fmt.Fprintf(os.Stderr, "[exit %d]\n", code)
 	os.Exit(code)
@@ -57,8 +59,12 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(env.WorkDir, "p"), 0o777)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "landlock":
+				s, err := sandbox.New(sandbox.Options{})
+				return err == nil && s.Level() == sandbox.Full, err
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
