@@ -147,15 +147,16 @@ func (s *Set) undo(ctx context.Context, rec record) {
 	ctx = context.WithoutCancel(ctx)
 	// Twice: a tree in the making is locked.
 	_, _ = s.git.run(ctx, s.opts.Workspace, "worktree", "remove", "--force", "--force", "--", rec.Path)
-	s.dropBranch(ctx, rec)
+	_ = s.dropBranch(ctx, rec)
 	if err := os.Remove(s.recordPath(rec.ID)); err == nil {
 		_ = disk.SyncDir(s.opts.Dir)
 	}
 }
 
 // dropBranch deletes a branch if it is where it began: git compares and deletes in one step.
-func (s *Set) dropBranch(ctx context.Context, rec record) {
-	_, _ = s.git.run(ctx, s.opts.Workspace, "update-ref", "-d", "refs/heads/"+rec.Branch, rec.Base)
+func (s *Set) dropBranch(ctx context.Context, rec record) error {
+	_, err := s.git.run(ctx, s.opts.Workspace, "update-ref", "-d", "refs/heads/"+rec.Branch, rec.Base)
+	return err
 }
 
 // maxNames bounds the search for a free name.
@@ -213,8 +214,11 @@ func (s *Set) Leave(ctx context.Context, id string) (Tree, error) {
 	if seen.untouched(rec) {
 		_, err := s.git.run(ctx, s.opts.Workspace, "worktree", "remove", "--", rec.Path)
 		if err == nil {
-			s.dropBranch(ctx, rec)
-			seen.tree.Removed = true
+			seen.tree.Gone = true
+			err = s.dropBranch(ctx, rec)
+		}
+		if err == nil {
+			seen.tree.Gone, seen.tree.Removed = false, true
 			seen.tree.Problem = s.forget(rec)
 			return seen.tree, nil
 		}
