@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"flower"
 	"flower/internal/demo"
 )
 
@@ -34,7 +33,7 @@ func (a *app) runDemo(crash, keep bool) error {
 	return a.supervise(func(ctx context.Context, _ *watch) error {
 		return demo.Run(ctx, demo.Options{
 			Flower: a.inside, Crash: crash, Keep: keep, Executable: executable, Arg0: os.Args[0],
-			Out: a.out, Width: a.lineWidth(a.stdio.Out), Chinese: a.promptLang() == flower.Chinese, Lang: string(a.Lang()), Environ: append([]string{width}, a.env...),
+			Out: a.out, Width: a.lineWidth(a.stdio.Out), Lang: string(a.Lang()), Environ: append([]string{width}, a.env...),
 		})
 	})
 }

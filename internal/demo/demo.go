@@ -33,10 +33,8 @@ type Options struct {
 	// Executable is the flower program, Arg0 the name it is started by.
 	Executable, Arg0 string
 
-	Out     io.Writer // required
-	Chinese bool
-	// Lang is the language of the interface; "" is that of the demo's own words.
-	Lang    string
+	Out     io.Writer     // required
+	Lang    string        // of the interface and of what is said; "" and any the demo does not speak are English
 	Pace    time.Duration // 0 is DefaultPace, below 0 is no pause
 	Width   int           // of a line of Out, in cells; 0 is 80
 	Environ []string      // PATH, TERM, COLUMNS and the like are taken from it
@@ -57,10 +55,7 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.Width == 0 {
 		opts.Width = 80
 	}
-	d := &demo{opts: opts, words: english, killed: make(chan struct{}), atWork: make(chan struct{})}
-	if opts.Chinese {
-		d.words = chinese
-	}
+	d := &demo{opts: opts, words: cmp.Or(spoken[opts.Lang], english), killed: make(chan struct{}), atWork: make(chan struct{})}
 	return d.run(ctx)
 }
 
@@ -146,8 +141,10 @@ func (d *demo) crash(ctx context.Context) error {
 	close(d.killed)
 	before := d.sessions()
 	d.tell(d.words.killed, first.Process.Pid)
-	for _, step := range stepOrder(before) {
-		d.session("*", step, before[step])
+	for _, step := range stepOrder {
+		if id, ok := before[step]; ok {
+			d.session("*", step, id)
+		}
 	}
 	d.tell("%s", d.words.again)
 	d.tell("$ flower")
@@ -157,7 +154,10 @@ func (d *demo) crash(ctx context.Context) error {
 	}
 	after := d.sessions()
 	d.tell("%s", d.words.same)
-	for _, step := range stepOrder(after) {
+	for _, step := range stepOrder {
+		if after[step] == "" {
+			continue
+		}
 		mark := "="
 		if old, ok := before[step]; ok && old != after[step] {
 			return fmt.Errorf("step %s went on in another session: %w", step, ErrFailed)
@@ -175,7 +175,7 @@ func (d *demo) session(mark, step, id string) {
 	if d.opts.Width < 60 {
 		gap = "\n"
 	}
-	d.tell("%s %s%s%s", mark, step, gap, id)
+	d.tell("%s %s%s%s", mark, text.NewPrinter(text.Lang(d.words.lang)).Say(stepNames[step]), gap, id)
 }
 
 func (d *demo) process(ctx context.Context, ask string) *exec.Cmd {
@@ -235,15 +235,11 @@ func (d *demo) sessions() map[string]string {
 	return l.Steps
 }
 
-func stepOrder(steps map[string]string) []string {
-	var order []string
-	for _, step := range []string{"确认需求", "设定目标", "干活"} {
-		if _, ok := steps[step]; ok {
-			order = append(order, step)
-		}
-	}
-	return order
-}
+// stepOrder are the steps as lineage knows them, in their order, and stepNames their messages.
+var (
+	stepOrder = []string{"确认需求", "设定目标", "干活"}
+	stepNames = map[string]string{"确认需求": "step.clarify", "设定目标": "step.goal", "干活": "step.work"}
+)
 
 // end runs what was built and says how to go on.
 func (d *demo) end(ctx context.Context, took time.Duration, requests int) error {

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,11 +21,11 @@ import (
 // TestJobWithoutACommandLine runs the demo's job with the library's parts in place of the command: what the demo shows
 // is what the library does.
 func TestJobWithoutACommandLine(t *testing.T) {
-	for _, chinese := range []bool{false, true} {
-		t.Run(fmt.Sprintf("chinese %v", chinese), func(t *testing.T) {
+	for lang := range spoken {
+		t.Run(lang, func(t *testing.T) {
 			var out strings.Builder
 			err := Run(t.Context(), Options{
-				Out: &out, Chinese: chinese, Pace: -1, Environ: os.Environ(),
+				Out: &out, Lang: lang, Pace: -1, Environ: os.Environ(),
 				Flower: func(ctx context.Context, args, env []string, stdin io.Reader, _ io.Writer) int {
 					return job(ctx, t, args, env, stdin)
 				},

@@ -157,3 +157,8 @@ count.sh 对样例打印 9,对不存在的文件以 2 退出;README.md 写了调
 	notYet: "## 结论\n未达成\n\n## 理由\n样例的数是对的,但文件不存在时退出码不是 2。\n\n## 未通过\n- `./count.sh missing.txt` 打印一行错误,退出码为 2\n",
 	broken: "## 结论\n未达成\n\n## 理由\n样例没有数对。\n\n## 未通过\n- `./count.sh sample.txt` 打印 9\n",
 }
+
+// spoken are the words of each language; there are English ones for any other.
+var spoken = map[string]*words{
+	english.lang: english, chinese.lang: chinese, japanese.lang: japanese, french.lang: french, german.lang: german, spanish.lang: spanish,
+}
