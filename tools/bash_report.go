@@ -99,23 +99,23 @@ func (b *Box) keep(whole *workbench.Stream) (string, error) {
 func statusLine(res proc.Result, timeout time.Duration) string {
 	parts := []string{fmt.Sprintf("exit code %d", res.ExitCode)}
 	if res.ExitCode == -1 {
-		parts[0] = "exit code unknown"
+		parts[0] = exitUnknown
 	}
 	if res.Signal != "" {
 		parts = append(parts, "ended by "+res.Signal)
 	}
 	parts = append(parts, "ran "+short(res.Duration))
 	if res.TimedOut {
-		parts = append(parts, "stopped: the timeout of "+timeout.String()+" was over")
+		parts = append(parts, exitTimeout+timeout.String()+" was over")
 	}
 	if res.Canceled {
-		parts = append(parts, "interrupted: the run was stopped while it ran, which is no fault of the command; what is above is what it had printed")
+		parts = append(parts, exitInterrupted+"the run was stopped while it ran, which is no fault of the command; what is above is what it had printed")
 	}
 	switch n := len(res.Background); {
 	case n > 0 && (res.TimedOut || res.Canceled || res.ExitCode == -1):
 		parts = append(parts, "could not be ended and may still run: "+processes(res.Background))
 	case n > 0:
-		parts = append(parts, fmt.Sprintf("%s still running in the background: %s", plural(n, "process"), processes(res.Background)))
+		parts = append(parts, plural(n, "process")+exitBackground+": "+processes(res.Background))
 	case res.ExitCode == -1 && !res.Canceled:
 		parts = append(parts, "it ended the process that watches over it, so how it ended is not known; what it left was ended")
 	}

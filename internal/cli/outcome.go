@@ -1,46 +1,81 @@
 package cli
 
 import (
-	"regexp"
-	"strconv"
+	"fmt"
+	"strings"
 
 	"flower/internal/text"
+	"flower/tools"
 )
 
-// Outcomes of calls as tools write them for models, in English; anything else is shown as it is.
-var (
-	ranCommand  = regexp.MustCompile(`^exit code ([0-9]+), ran (\S+)$`)
-	foundFiles  = regexp.MustCompile(`^([0-9]+) match(?:es)?$`)
-	foundInside = regexp.MustCompile(`^([0-9]+) match(?:es)? in ([0-9]+) files?(?:; .*)?$`)
-	foundNone   = regexp.MustCompile(`^no match for `)
-	partRead    = regexp.MustCompile(`^lines ([0-9]+)-([0-9]+) of ([0-9]+) lines?$`)
-)
-
-// outcome says in the language of the interface how a call ended.
-func (p *printer) outcome(s string) string {
-	if m := ranCommand.FindStringSubmatch(s); m != nil {
-		if m[1] == "0" {
-			return m[2] // that it went well goes without saying
+// outcome says in the language of the interface how a call ended, where its tool has written that for the model, in
+// English, as the last line of a result or as what people see of it; false where it has not.
+func (p *printer) outcome(tool, status, display string) (string, bool) {
+	switch tool {
+	case tools.Bash:
+		if exit, ok := tools.ReadExit(status); ok {
+			return p.exit(exit), true
 		}
-		return p.Say("check.failed", text.Data{"Code": m[1]}) + " · " + m[2]
+	case tools.Glob, tools.Grep:
+		if found, ok := tools.ReadFound(status); ok {
+			return p.found(found), true
+		}
+	case tools.Read:
+		if page, ok := tools.ReadPage(display); ok {
+			return p.page(page), true
+		}
 	}
-	if m := foundFiles.FindStringSubmatch(s); m != nil {
-		return p.Say("outcome.matches", text.Data{"N": number(m[1])})
-	}
-	if m := foundInside.FindStringSubmatch(s); m != nil {
-		return p.Say("outcome.matches", text.Data{"N": number(m[1])}) + " · " + p.Say("outcome.files", text.Data{"N": number(m[2])})
-	}
-	if foundNone.MatchString(s) {
-		return p.Say("outcome.none")
-	}
-	if m := partRead.FindStringSubmatch(s); m != nil {
-		return p.Say("outcome.part", text.Data{"From": m[1], "To": m[2], "All": m[3]})
-	}
-	return s
+	return "", false
 }
 
-// number is a number as far as it can be one.
-func number(digits string) int {
-	n, _ := strconv.Atoi(digits) // more than fits is as many as can be
-	return n
+// exit says how a command ended. That it went well goes without saying.
+func (p *printer) exit(e tools.Exit) string {
+	var parts []string
+	switch {
+	case e.Unknown:
+		parts = append(parts, p.Say("exit.unknown"))
+	case e.Code != 0:
+		parts = append(parts, p.Say("exit.code", text.Data{"Code": e.Code}))
+	}
+	if e.Signal != "" {
+		parts = append(parts, e.Signal)
+	}
+	parts = append(parts, e.Ran.String())
+	switch {
+	case e.TimedOut:
+		parts = append(parts, p.Say("error.time"))
+	case e.Interrupted:
+		parts = append(parts, p.Say("tui.stopped"))
+	}
+	if e.Background > 0 {
+		parts = append(parts, p.Say("exit.left", text.Data{"N": e.Background}))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// found says what a search came to.
+func (p *printer) found(f tools.Found) string {
+	parts := []string{p.Say("outcome.none")}
+	if f.Matches > 0 {
+		parts[0] = p.Say("outcome.matches", text.Data{"N": f.Matches})
+	}
+	if f.Files > 0 {
+		parts = append(parts, p.Say("outcome.files", text.Data{"N": f.Files}))
+	}
+	if f.Incomplete {
+		parts = append(parts, p.Say("outcome.incomplete"))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// page says which part of a file was read.
+func (p *printer) page(g tools.Page) string {
+	if g.First == 1 && g.Last == g.Total && !g.More {
+		return p.Say("lines", text.Data{"N": g.Total})
+	}
+	total := fmt.Sprint(g.Total)
+	if g.More {
+		total = ">=" + total
+	}
+	return p.Say("outcome.part", text.Data{"From": g.First, "To": g.Last, "All": total})
 }

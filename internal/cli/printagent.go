@@ -263,15 +263,18 @@ func (p *printer) ended(ev agent.ToolFinished) string {
 	if !ev.Result.IsError && (ev.Name == tools.Write || ev.Name == tools.Edit || ev.Name == tools.NotebookEdit) {
 		return p.changed(ev)
 	}
-	status, ok := strings.CutPrefix(lastLine(said), "[")
-	if status, inside := strings.CutSuffix(status, "]"); ok && inside {
-		return p.outcome(status)
+	said = strings.TrimSpace(said)
+	if words, ok := p.outcome(ev.Name, said[strings.LastIndexByte(said, '\n')+1:], oneLine(ev.Result.Display)); ok {
+		return words
+	}
+	if status := lastLine(said); strings.HasPrefix(status, "[") && strings.HasSuffix(status, "]") {
+		return status[1 : len(status)-1]
 	}
 	switch {
 	case ev.Result.IsError:
 		return firstLine(said)
-	case ev.Name == tools.Read && strings.Contains(ev.Result.Display, ": "):
-		return p.outcome(oneLine(ev.Result.Display[strings.LastIndex(ev.Result.Display, ": ")+2:]))
+	case ev.Name == tools.Read && strings.Contains(ev.Result.Display, ": "): // an image
+		return oneLine(ev.Result.Display[strings.LastIndex(ev.Result.Display, ": ")+2:])
 	case strings.TrimSpace(said) == "":
 		return ""
 	}
