@@ -8,12 +8,14 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -296,9 +298,18 @@ func (s sources) outside(p string) bool {
 	if first, _, ok := strings.Cut(p, "/"); ok && strings.Contains(first[1:], ".") {
 		return true
 	}
-	info, err := os.Stat(filepath.Join(build.Default.GOROOT, "src", filepath.FromSlash(p)))
+	info, err := os.Stat(filepath.Join(goRoot(), "src", filepath.FromSlash(p)))
 	return err == nil && info.IsDir()
 }
+
+// goRoot is where the standard library lies, also for a test that was built with paths left out.
+var goRoot = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return build.Default.GOROOT
+	}
+	return strings.TrimSpace(string(out))
+})
 
 func exists(name string) bool {
 	_, err := os.Stat(filepath.FromSlash(name))

@@ -222,3 +222,71 @@ func TestKillIsolated(t *testing.T) {
 		})
 	}
 }
+
+// everyThird is a git that fails at every third worktree it is to make.
+const everyThird = `#!/bin/sh
+case "$*" in "worktree add "*)
+	echo x >> "$WORK/adds"
+	if [ $(($(wc -l < "$WORK/adds") % 3)) = 0 ]; then echo "fatal: out of order" >&2; exit 128; fi
+esac
+exec "$REAL" "$@"
+`
+
+// TestGitFailsForWorkers: workers for whom git makes no worktree are not started, and their caller is told; the others
+// work, and nobody works in the person's checkout.
+func TestGitFailsForWorkers(t *testing.T) {
+	t.Parallel()
+	server := modeltest.Start(t, modeltest.Options{BindThinking: true, Player: isolated()})
+	s := newIsolatedSite(t, server)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(s.dir, "..", "bin")
+	if err := os.Mkdir(bin, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(everyThird), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "PATH="+bin+":"+os.Getenv("PATH"), "REAL="+real)
+	cmd, out, ended := s.start("--isolate", "--rounds", "1", "marks")
+	<-ended
+	told := map[string]string{} // by task
+	for _, r := range server.Requests() {
+		for _, o := range r.Answered("Agent") {
+			told[string(o.Call.Input)] = o.Result.PlainText()
+		}
+	}
+	worked, failed := 0, 0
+	for i := range 10 {
+		branches := s.git("branch", "--list", fmt.Sprintf("flower/leave-mark-%d-*", i), "--format=%(refname:short)")
+		for task, result := range told {
+			switch {
+			case !strings.Contains(task, fmt.Sprintf("Leave mark %d.", i)):
+			case strings.Contains(result, "The agent was not started, because it could not be given a directory of its own"):
+				failed++
+				if branches != "" || !strings.Contains(result, "out of order") {
+					t.Errorf("mark %d was told %q and is on %q", i, result, branches)
+				}
+			default:
+				worked++
+				if !strings.Contains(result, "branch "+branches+", worktree ") {
+					t.Errorf("mark %d was told %q and is on %q", i, result, branches)
+				}
+			}
+		}
+	}
+	if worked < 5 || failed < 3 || worked+failed != 10 {
+		t.Errorf("%d have worked and %d were not started; exit code %d\n%s", worked, failed, cmd.ProcessState.ExitCode(), out)
+	}
+	if left := s.git("status", "--porcelain", "--untracked-files=all"); left != "" {
+		t.Errorf("the checkout has changed: %s", left)
+	}
+	if !strings.Contains(out.String(), "worktrees of workers are left") {
+		t.Errorf("they are not listed:\n%s", out)
+	}
+	if trees := s.with(".git"); len(trees) < worked {
+		t.Errorf("%d worktrees: %q", len(trees), trees)
+	}
+}
