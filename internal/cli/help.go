@@ -116,5 +116,10 @@ func (a *app) writeMan(c *cobra.Command, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	c.DisableAutoGenTag = true // no date: the same program writes the same page
-	return doc.GenMan(c, &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "flower " + release()}, f)
+	var page strings.Builder
+	if err := doc.GenMan(c, &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "flower " + release()}, &page); err != nil {
+		return fmt.Errorf("write man page: %w", err)
+	}
+	_, err = f.WriteString(a.translateMan(page.String()))
+	return err
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,7 +102,7 @@ func langs() string {
 // errors of usage with their code.
 func (a *app) finish(root *cobra.Command) {
 	root.InitDefaultCompletionCmd(root.Name()) // which makes the command only if there are arguments
-	root.SetUsageTemplate(a.usageTemplate())
+	root.SetUsageFunc(func(c *cobra.Command) error { a.out.Text(a.usage(c)); return nil })
 	a.finishEach(root)
 }
 
@@ -111,17 +110,7 @@ func (a *app) finishEach(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		a.finishEach(sub)
 	}
-	if c.Name() == "completion" {
-		c.Short = a.Say("cmd.completion")
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
-	c.InitDefaultHelpFlag()
-	c.InitDefaultVersionFlag()
-	for name, id := range map[string]string{"help": "flag.help", "version": "flag.version"} {
-		if f := c.Flags().Lookup(name); f != nil {
-			f.Usage = a.Say(id)
-		}
-	}
+	a.speak(c)
 	check := c.Args
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if a.global.json && !speaksJSON(cmd) {
@@ -146,32 +135,11 @@ func speaksJSON(cmd *cobra.Command) bool {
 // wrongWords says what is wrong with the words behind a command.
 func (a *app) wrongWords(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 || cmd.Parent() != cmd.Root() {
-		return a.Say("error.usage", text.Data{"Usage": strings.TrimSuffix(cmd.UseLine(), " [flags]")})
+		return a.Say("error.usage", text.Data{"Usage": strings.TrimSuffix(cmd.UseLine(), " "+a.Say("usage.options"))})
 	}
 	return a.Say("error.words", text.Data{
 		"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " "),
 	})
-}
-
-// usageTemplate is what help shows below its first lines.
-func (a *app) usageTemplate() string {
-	var codes strings.Builder
-	for _, c := range exitCodes {
-		fmt.Fprintf(&codes, "  %-15s%s\n", c.codes, a.Say(c.id))
-	}
-	return a.Say("usage.title") + `
-  {{.UseLine}}{{if .HasAvailableSubCommands}}
-
-` + a.Say("usage.commands") + `{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-` + a.Say("usage.flags") + `
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-` + a.Say("usage.global") + `
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
-
-` + a.Say("exit.title") + "\n" + codes.String()
 }
 
 // versionCommand says which flower this is.

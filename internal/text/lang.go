@@ -61,28 +61,32 @@ func (e *UnknownLangError) Error() string {
 
 // Choose decides the language: the one asked for (by a flag), FLOWER_LANG, then the locale, whose first variable that
 // is set decides (LC_ALL, LC_MESSAGES, LANG), then English. Only a language that was asked for and is not there is an
-// error: *UnknownLangError. getenv is os.Getenv or the like.
+// error: *UnknownLangError, in which the language is the one without having been asked. getenv is os.Getenv or the like.
 func Choose(asked string, getenv func(string) string) (Lang, error) {
-	if asked != "" {
-		lang, ok := find(asked)
-		if !ok {
-			return English, &UnknownLangError{Lang: asked}
-		}
+	if asked == "" {
+		return unasked(getenv), nil
+	}
+	if lang, ok := find(asked); ok {
 		return lang, nil
 	}
+	return unasked(getenv), &UnknownLangError{Lang: asked}
+}
+
+// unasked is the language when none was asked for.
+func unasked(getenv func(string) string) Lang {
 	if lang, ok := find(getenv("FLOWER_LANG")); ok {
-		return lang, nil
+		return lang
 	}
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if value := getenv(name); value != "" {
 			lang, ok := find(value)
 			if !ok {
-				return English, nil
+				return English
 			}
-			return lang, nil
+			return lang
 		}
 	}
-	return English, nil
+	return English
 }
 
 // find reads a language or a locale: zh, zh-Hans, zh_CN.UTF-8.

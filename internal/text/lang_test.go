@@ -22,6 +22,7 @@ func TestChoose(t *testing.T) {
 		{name: "asked", asked: "zh", env: map[string]string{"FLOWER_LANG": "en", "LANG": "en_US.UTF-8"}, want: "zh"},
 		{name: "asked as a locale", asked: "zh_CN.UTF-8", want: "zh"},
 		{name: "asked for one that is not there", asked: "tlh", want: English, bad: true},
+		{name: "the error is in the person's language", asked: "tlh", env: map[string]string{"LANG": "de_DE"}, want: "de", bad: true},
 		{name: "FLOWER_LANG before the locale", env: map[string]string{"FLOWER_LANG": "zh", "LC_ALL": "en_GB"}, want: "zh"},
 		{name: "FLOWER_LANG that is not there", env: map[string]string{"FLOWER_LANG": "xx", "LANG": "zh_TW"}, want: "zh"},
 		{name: "LC_ALL before LANG", env: map[string]string{"LC_ALL": "C", "LANG": "zh_CN.UTF-8"}, want: English},
