@@ -104,3 +104,22 @@ func TestThinkingWithDamagedBytesGoes(t *testing.T) {
 		t.Errorf("%s %+v", s, got.Report)
 	}
 }
+
+func TestThinkingWithASecretGoes(t *testing.T) {
+	e, err := ParseEntry([]byte(`{"type":"assistant","uuid":"2","parentUuid":"1","message":{"id":"m","role":"assistant","content":[{"type":"thinking","thinking":"it is hidden","signature":"s"},{"type":"text","text":"yes"}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _, err = e.Redacted(func(s string) string { return strings.ReplaceAll(s, "hidden", "[gone]") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := ParseEntry([]byte(`{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"hi"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Prepare([]Entry{first, e}, Options{})
+	if s := spoken(got.Messages); s != "hi | yes" || got.Report.Thinking != 1 {
+		t.Errorf("%s %+v", s, got.Report)
+	}
+}

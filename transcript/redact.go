@@ -5,19 +5,28 @@ import (
 	"encoding/json"
 )
 
-// kept are the members whose strings Redacted leaves alone: what the API has signed or encrypted, and the data of
-// images, in which anything may look like a key.
+// kept are the members whose strings Redacted leaves alone for the most part: what the API has signed or encrypted, and
+// the data of images, in which anything may look like a key.
 var kept = map[string]bool{"encrypted_content": true, "encrypted_index": true, "thinking": true, "signature": true, "data": true, "uuid": true, "parentUuid": true, "sessionId": true, "timestamp": true}
 
 // Redacted returns the entry with every string of its JSON changed by redact, at any depth, and the ids of the calls
-// whose input is not the same any more. Left as they are: names of members, thinking, and the data of images. redact
-// must not change what it has made.
+// whose input is not the same any more. Left as they are: names of members, except for those a model has chosen, and the
+// data of images. Thinking in which something was changed is marked as unsigned, so that it is not sent again. redact must
+// not change what it has made.
 func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
 	raw, err := e.MarshalJSON()
 	if err != nil {
 		return Entry{}, nil, err
 	}
-	changed := redactStrings(raw, redact)
+	unsigned := map[string]bool{}
+	if e.Message != nil {
+		for _, b := range e.Message.Content {
+			if b.Type == TypeThinking && redact(b.Thinking) != b.Thinking {
+				unsigned[b.Signature] = true
+			}
+		}
+	}
+	changed := redactStrings(raw, redact, unsigned)
 	if bytes.Equal(changed, raw) {
 		return e, nil, nil
 	}
@@ -36,6 +45,9 @@ func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
 	return out, calls, nil
 }
 
+// brokenSignature stands for the signature of thinking that is not stored as it was signed.
+const brokenSignature = "redacted"
+
 func sameJSON(a, b json.RawMessage) bool {
 	var one, other bytes.Buffer
 	if json.Compact(&one, a) != nil || json.Compact(&other, b) != nil {
@@ -44,8 +56,9 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(one.Bytes(), other.Bytes())
 }
 
-// redactStrings changes the strings of valid JSON and keeps every other byte.
-func redactStrings(raw []byte, redact func(string) string) []byte {
+// redactStrings changes the strings of valid JSON and keeps every other byte. unsigned are the signatures of thinking that
+// does change.
+func redactStrings(raw []byte, redact func(string) string, unsigned map[string]bool) []byte {
 	var out []byte // nil while nothing has changed
 	done := 0      // of raw, in out
 	key := ""
@@ -77,12 +90,18 @@ func redactStrings(raw []byte, redact func(string) string) []byte {
 		}
 		if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
 			key = text
-			continue
+			if input == 0 {
+				continue
+			}
 		}
-		if kept[key] && input == 0 { // a call may call its parameters anything
-			continue
+		clean := text
+		switch {
+		case input > 0 || !kept[key] || key == "thinking" && len(unsigned) > 0: // a call may call its parameters anything
+			clean = redact(text)
+		case key == "signature" && unsigned[text]:
+			clean = brokenSignature
 		}
-		if clean := redact(text); clean != text {
+		if clean != text {
 			out = append(append(out, raw[done:from]...), mustEncode(clean)...)
 			done = end
 		}

@@ -22,8 +22,12 @@ func TestRedacted(t *testing.T) {
 			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"data":["x",{"b":"[gone]","data":"[gone]"}], "n": 1.50}},{"type":"tool_use","id":"t2","name":"Bash","input":{"a":"x"}}]}}`, []string{"t1"}},
 		{"result and unknown members", `{"type":"user","toolUseResult":{"stdout":"se\"cret"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"se\"cret"}]}]}}`,
 			`{"type":"user","toolUseResult":{"stdout":"[gone]"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"[gone]"}]}]}}`, nil},
-		{"what was signed, and images", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"se\"cret","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`,
-			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"se\"cret","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`, nil},
+		{"thinking", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"my se\"cret","signature":"s1"},{"signature":"s2","type":"thinking","thinking":"no"},{"signature":"s3","type":"thinking","thinking":"se\"cret"}]}}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"my [gone]","signature":"redacted"},{"signature":"s2","type":"thinking","thinking":"no"},{"signature":"redacted","type":"thinking","thinking":"[gone]"}]}}`, nil},
+		{"names of parameters", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"x","input":{"se\"cret":{"my se\"cret":1}}}]}}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"x","input":{"[gone]":{"my [gone]":1}}}]}}`, []string{"t1"}},
+		{"what was signed, and images", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"s","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"s","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`, nil},
 		{"a key stays", `{"type":"user","se\"cret":"se\"cret"}`, `{"type":"user","se\"cret":"[gone]"}`, nil},
 	} {
 		e, err := ParseEntry([]byte(test.in))

@@ -102,9 +102,10 @@ func DropThinking(messages []Message, at, block int) (rest []Message, from strin
 	return rest, from
 }
 
-// mangled says whether bytes of a thinking block were replaced when it was read.
+// mangled says whether a thinking block is not the one that was signed: bytes of it were replaced when it was read, or a
+// secret when it was stored.
 func (p *piece) mangled() bool {
-	return p.node.entry.repaired && strings.ContainsRune(p.Thinking+p.Signature+p.Data, '\uFFFD')
+	return p.Signature == brokenSignature || p.node.entry.repaired && strings.ContainsRune(p.Thinking+p.Signature+p.Data, '\uFFFD')
 }
 
 // dropLastThinking takes away thinking that nothing follows: an answer that broke off, or lost its calls.

@@ -21,14 +21,19 @@ type isolation struct {
 	set       *worktree.Set
 	workspace string
 	bench     string
+	redact    func(string) string // takes secrets out of what a tree is called
 	// makes says that new workers get worktrees. Without it only those go on in theirs that have one from an earlier run.
 	makes bool
 }
 
 func (a *app) newIsolation(workspace string, makes bool) *isolation {
 	dir := workbench.OutsideDir(workspace)
+	redact := a.redact
+	if redact == nil {
+		redact = func(s string) string { return s }
+	}
 	return &isolation{
-		workspace: workspace, bench: dir, makes: makes,
+		workspace: workspace, bench: dir, makes: makes, redact: redact,
 		set: worktree.New(worktree.Options{
 			Workspace: workspace, Dir: filepath.Join(dir, treesDir), Environ: proc.ScrubEnv(a.env), Now: a.Now,
 		}),
@@ -111,7 +116,7 @@ func (i *isolation) Enter(ctx context.Context, id, title string) (dir, note stri
 		return "", "", nil
 	}
 	if err == nil || errors.Is(err, worktree.ErrNone) {
-		tree, err = i.set.Open(ctx, id, title)
+		tree, err = i.set.Open(ctx, id, i.redact(title))
 	}
 	if err != nil {
 		return "", "", err

@@ -15,6 +15,7 @@ import (
 
 	"flower"
 	"flower/agent"
+	"flower/internal/config"
 	"flower/internal/disk"
 	"flower/internal/text"
 	"flower/sqlite"
@@ -117,6 +118,7 @@ func (a *app) putOut(file string, data []byte) error {
 
 // importSession takes a session out of a file: all of it, or nothing.
 func (a *app) importSession(ctx context.Context, file string) error {
+	_, _, _ = a.loadConfig() // for the secrets; without any, the shapes of keys are known
 	in, err := a.readSession(file)
 	if err != nil {
 		return err
@@ -187,6 +189,10 @@ func (a *app) readSession(file string) (*incoming, error) {
 		defer func() { _ = f.Close() }() // only read from
 		from = f
 	}
+	redact := a.redact
+	if redact == nil {
+		redact = (*config.Redactor)(nil).Redact
+	}
 	in := &incoming{subagents: map[string][]transcript.Entry{}}
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 1<<20), maxLine)
@@ -195,6 +201,9 @@ func (a *app) readSession(file string) (*incoming, error) {
 			continue
 		}
 		e, err := transcript.ParseEntry(lines.Bytes())
+		if err == nil {
+			e, _, err = e.Redacted(redact)
+		}
 		if err != nil {
 			in.damaged++
 			continue

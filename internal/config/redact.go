@@ -3,6 +3,8 @@ package config
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -52,7 +54,28 @@ type shape struct {
 var shapes = []shape{
 	{begin: "sk-ant-", run: wordDash, least: 8},
 	{begin: "sk-proj-", run: wordDash, least: 20, word: true},
+	{begin: "sk-svcacct-", run: wordDash, least: 20, word: true},
+	{begin: "sk-admin-", run: wordDash, least: 20, word: true},
+	{begin: "sk-or-v1-", run: alnum, least: 32, word: true},
 	{begin: "sk-", run: alnum, least: 32, word: true},
+	{begin: "sk_live_", run: alnum, least: 16, word: true},
+	{begin: "sk_test_", run: alnum, least: 16, word: true},
+	{begin: "rk_live_", run: alnum, least: 16, word: true},
+	{begin: "rk_test_", run: alnum, least: 16, word: true},
+	{begin: "whsec_", run: alnum + "+/=", least: 24, word: true},
+	{begin: "gsk_", run: alnum, least: 32, word: true},
+	{begin: "xai-", run: alnum, least: 40, word: true},
+	{begin: "pplx-", run: alnum, least: 32, word: true},
+	{begin: "hf_", run: alnum, least: 30, word: true},
+	{begin: "r8_", run: alnum, least: 30, word: true},
+	{begin: "npm_", run: alnum, least: 36, word: true},
+	{begin: "pypi-AgEI", run: wordDash, least: 50, word: true},
+	{begin: "dop_v1_", run: alnum, least: 40, word: true},
+	{begin: "shpat_", run: alnum, least: 32, word: true},
+	{begin: "SG.", run: wordDash + ".", least: 60, word: true},
+	{begin: "AGE-SECRET-KEY-1", run: "A-Z0-9", least: 50, word: true},
+	{begin: "ya29.", run: wordDash + ".", least: 30, word: true},
+	{begin: "GOCSPX-", run: wordDash, least: 24, word: true},
 	{begin: "github_pat_", run: alnum + "_", least: 20},
 	{begin: "ghp_", run: alnum, least: 20},
 	{begin: "gho_", run: alnum, least: 20},
@@ -60,6 +83,9 @@ var shapes = []shape{
 	{begin: "ghs_", run: alnum, least: 20},
 	{begin: "ghr_", run: alnum, least: 20},
 	{begin: "glpat-", run: wordDash, least: 20},
+	{begin: "xapp-", run: "-" + alnum, least: 20, word: true},
+	{begin: "xoxe-", run: "-" + alnum, least: 20},
+	{begin: "xoxe.xoxp-", run: "-" + alnum, least: 20},
 	{begin: "xoxa-", run: "-" + alnum, least: 10},
 	{begin: "xoxb-", run: "-" + alnum, least: 10},
 	{begin: "xoxp-", run: "-" + alnum, least: 10},
@@ -163,8 +189,8 @@ func isWord(c byte) bool { return in(alnum+"_", c) }
 // A nil Redactor knows the shapes only. It is safe for concurrent use.
 type Redactor struct{ values *strings.Replacer }
 
-// NewRedactor returns a Redactor for the values in use, also as base64, in hex
-// and in a URL. Values under 8 bytes are ignored.
+// NewRedactor returns a Redactor for the values in use, also as base64, in hex,
+// in a URL, and escaped for JSON and HTML. Values under 8 bytes are ignored.
 func NewRedactor(secrets ...string) *Redactor {
 	var all []string
 	for _, s := range secrets {
@@ -185,7 +211,7 @@ func NewRedactor(secrets ...string) *Redactor {
 // encodings are the forms in which a secret leaves a program that encodes what
 // it prints.
 func encodings(s string) []string {
-	list := []string{url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
+	list := []string{inJSON(s, true), inJSON(s, false), html.EscapeString(s), url.QueryEscape(s), url.PathEscape(s), hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s)))}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		// Three bytes become four characters, and the secret begins at any of
 		// the three. Characters that depend on its neighbours do not count.
@@ -199,6 +225,17 @@ func encodings(s string) []string {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// inJSON is how a secret stands in a string of JSON.
+func inJSON(s string, escapeHTML bool) string {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(escapeHTML)
+	if enc.Encode(s) != nil { // no string fails
+		return s
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(out.String(), `"`), "\"\n")
 }
 
 // Redact returns text with every secret replaced by "[redacted]". It takes

@@ -148,8 +148,13 @@ var checksum = &program{tame: true, reads: true, short: "bctwz",
 // anything accepts whatever it is given: the program takes every argument for text.
 func anything([]word) string { return "" }
 
-// checkTail keeps the old spelling "+10f" out, which follows.
+// checkTail keeps the old spelling "+10f" out, which follows, and values that are no numbers but flags.
 func checkTail(c call) string {
+	for _, f := range c.flags {
+		if f.has && !startsWithDigit(strings.TrimLeft(f.value.text, "+-")) {
+			return fmt.Sprintf("%s is no number", clip(f.value.text))
+		}
+	}
 	for _, o := range c.operands {
 		if n, ok := strings.CutPrefix(o.text, "+"); ok && !isDigits(n) {
 			return fmt.Sprintf("%s may mean to follow the file", clip(o.text))
@@ -157,6 +162,8 @@ func checkTail(c call) string {
 	}
 	return ""
 }
+
+func startsWithDigit(s string) bool { return s != "" && isDigits(s[:1]) }
 
 // judgePrintf keeps -v out, which evaluates a subscript, and %n, which assigns.
 func judgePrintf(args []word) string {
