@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"io/fs"
 	"net/url"
 	"os"
@@ -18,10 +20,11 @@ import (
 // file that flower has written.
 func TestNoSecretIsStored(t *testing.T) {
 	const (
-		token  = "gateway-token-of-nobody-4711" // of no known shape: known because it is in use
+		token  = `gate"way\token/of+nobody&4711` // of no known shape: known because it is in use
 		shaped = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 		vendor = "sk-ant-api03-AbCdEfGh-IjKlMnOp"
 		typed  = "glpat-ABCDEFGHIJ0123456789"
+		named  = "npm_abcdefghijklmnopqrstuvwxyz0123456789ab" // of a file
 	)
 	key := modeltest.DefaultKey
 	binary := build(t)
@@ -36,8 +39,22 @@ func TestNoSecretIsStored(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ws, "keys.txt"), []byte(planted), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "other.env"), []byte("ANTHROPIC_AUTH_TOKEN="+token+"\n"), 0o600); err != nil {
+	inJSON, err := json.Marshal(map[string]string{"the": token, "and": planted})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for path, content := range map[string]string{
+		filepath.Join(dir, "other.env"):   "ANTHROPIC_AUTH_TOKEN='" + token + "'\n",
+		filepath.Join(ws, named+".txt"):   "x\n",
+		filepath.Join(ws, "keys.json"):    string(inJSON),
+		filepath.Join(ws, "d", named+"x"): "x\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	// Long enough to be spilled, with a key across every border of a chunk that there could be.
 	long := "for i in $(seq 400); do printf '%s' \"$(head -c $((i % 61)) /dev/zero | tr '\\0' .) \"; sed -n 's/^[ab] //p' keys.txt; done; env; cat /proc/$PPID/environ"
@@ -46,10 +63,19 @@ func TestNoSecretIsStored(t *testing.T) {
 		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "cat keys.txt; env; cat keys.txt >&2; exit 3"})),
 		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": long})),
 		modeltest.Answer(modeltest.Call("Grep", secretInput{"pattern": "[abcd] ", "output_mode": "content"})),
+		modeltest.Answer(modeltest.Call("Glob", secretInput{"pattern": "**/*"}), modeltest.Call("Read", secretInput{"file_path": named + ".txt"})),
+		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "ls -R; base64 -w0 keys.txt; cat keys.json; git init -q r; git -C r checkout -q -b " + shaped + "; git -C r status; rm -rf r; xxd -p keys.txt"})),
+		modeltest.Answer(modeltest.Think("The key is "+shaped+", or was it "+vendor), modeltest.Text("Now."), modeltest.Call("Bash", secretInput{"command": "true", shaped: "x"})),
+		modeltest.Answer(modeltest.Call("Write", secretInput{"file_path": "note.txt", "content": "it is " + vendor})),
+		modeltest.Answer(modeltest.Call("Edit", secretInput{"file_path": "note.txt", "old_string": vendor, "new_string": shaped})),
 		modeltest.Answer(modeltest.Text("I write "+shaped), modeltest.Call("Bash", secretInput{"command": "echo " + shaped + " >copy.txt"})),
 		modeltest.Say("The keys are " + planted),
 	}
 	script := modeltest.Script{
+		{ // the second run: refused by an endpoint that names the key in its reason
+			When: func(r *modeltest.Request) bool { return r.Says("be refused") },
+			Play: modeltest.Fail(400, "invalid_request_error", "no such thing for "+key+" and "+shaped+" and "+token),
+		},
 		{Role: modeltest.Clarifier, Plan: []modeltest.Player{
 			modeltest.Answer(modeltest.Call("mcp__human__ask", secretInput{"question": "Is it " + shaped + "?"})),
 			modeltest.Say(strings.Replace(secretBrief, "none", "never "+vendor, 1)),
@@ -64,22 +90,30 @@ func TestNoSecretIsStored(t *testing.T) {
 		{Role: modeltest.Judge, Play: modeltest.Say("## Conclusion\nachieved\n\n## Reason\n" + shaped + " was seen.\n")},
 	}
 	server := modeltest.Start(t, modeltest.Options{Player: script})
-	flower := exec.Command(binary, "look at my keys, "+typed+" too")
-	flower.Dir = ws
-	flower.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8", "ANTHROPIC_BASE_URL=" + server.URL,
-		"ANTHROPIC_API_KEY=" + key, "FLOWER_ENV=" + filepath.Join(dir, "other.env"), "GITHUB_TOKEN=" + shaped, "NOTES=my " + shaped,
+	run := func(request string) ([]byte, error) {
+		flower := exec.Command(binary, request)
+		flower.Dir = ws
+		flower.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8", "ANTHROPIC_BASE_URL=" + server.URL,
+			"ANTHROPIC_API_KEY=" + key, "FLOWER_ENV=" + filepath.Join(dir, "other.env"), "GITHUB_TOKEN=" + shaped, "NOTES=my " + shaped,
+		}
+		flower.Stdin = strings.NewReader("yes, " + typed + "\n")
+		return flower.CombinedOutput()
 	}
-	flower.Stdin = strings.NewReader("yes, " + typed + "\n")
-	out, err := flower.CombinedOutput()
+	out, err := run("look at my keys, " + typed + " too")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	secrets := map[string]string{"key in use": key, "token that is not used": token, "shape": shaped, "vendor": vendor, "typed": typed}
+	refused, err := run("now be refused, " + typed)
+	if err == nil || !bytes.Contains(refused, []byte("no such thing for")) {
+		t.Errorf("the second run: %v\n%s", err, refused)
+	}
+	out = append(out, refused...)
+	secrets := map[string]string{"name of a file": named, "key in use": key, "token that is not used": token, "shape": shaped, "vendor": vendor, "typed": typed}
 	look := func(where string, data []byte) {
 		for name, secret := range secrets {
 			for form, text := range map[string]string{
-				"": secret, " in base64": base64.RawStdEncoding.EncodeToString([]byte(secret)), " in a URL": url.QueryEscape(secret + "/"),
+				"": secret, " in JSON": quoted(secret), " in hex": hex.EncodeToString([]byte(secret)), " in base64": base64.RawStdEncoding.EncodeToString([]byte(secret)), " in a URL": url.QueryEscape(secret + "/"),
 			} {
 				if bytes.Contains(data, []byte(text)) {
 					t.Errorf("%s holds the %s%s", where, name, form)
@@ -91,6 +125,12 @@ func TestNoSecretIsStored(t *testing.T) {
 	written := 0
 	for _, root := range []string{filepath.Join(ws, "runs"), filepath.Join(ws, ".flower"), filepath.Join(dir, "home")} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && !strings.Contains(path, "/.flower") {
+				if info, err := d.Info(); err == nil && info.Mode().Perm()&0o077 != 0 {
+					t.Errorf("%s has mode %v", path, info.Mode())
+				}
+			}
+			look("the path "+path, []byte(strings.TrimPrefix(path, root)))
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
@@ -131,6 +171,15 @@ func TestNoSecretIsStored(t *testing.T) {
 	if err != nil || bytes.Contains(staged, []byte("runs/")) || bytes.Contains(staged, []byte("spill")) {
 		t.Errorf("git would take %s, %v", staged, err)
 	}
+}
+
+// quoted is a text as a string of JSON has it.
+func quoted(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // no string fails
+	}
+	return strings.Trim(string(data), `"`)
 }
 
 const secretBrief = `## Goal

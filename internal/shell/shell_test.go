@@ -169,8 +169,7 @@ var neverFlags = map[string]*regexp.Regexp{
 	"rg":   regexp.MustCompile(`^(-z|--pre$|--pre=|--hostname-bin|--search-zip)`),
 	"fd":   regexp.MustCompile(`^(-x|-X|-l|--exec|--list)`),
 	"tree": regexp.MustCompile(`^(-o|-R|--output|--fromfile)`),
-	"date": regexp.MustCompile(`^(-s|-f|--s|--f|[0-9])`),
-	"less": regexp.MustCompile(``),
+	"date": regexp.MustCompile(`^(-s|-f|--s|--f)`),
 }
 
 // noNeverFlags checks the words of one call.
