@@ -308,8 +308,13 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What a command sees is as it was given, and nothing of its keeper leaks into it.
+// What a command sees is as it was given, and nothing of its keeper leaks into it, nor of what flower was started with.
 func TestSurroundings(t *testing.T) {
+	inherited, err := syscall.Dup(1) // as from a shell that leaves it open for its children
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(inherited) }()
 	for script, want := range map[string]string{
 		"env | grep -av FLOWER_COMMAND | grep -a '^[AB]=' | sort": "A=2\nB=x\uFFFDy\n",
 		"tr '\\0' '\\n' < /proc/$PPID/environ | cut -c -12":       "FLOWER_COMMA\nGOMAXPROCS=1\n",
