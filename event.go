@@ -101,6 +101,7 @@ type Settled struct {
 	Answer   string // what the person said; empty if nobody did
 	How      AnswerKind
 	Decision bool // flower itself has asked: without an answer the run stops
+	Allowed  bool // of a Question about a Permission: the call may be made
 }
 
 // NoteTaken is the receipt of a remark: it is durable, and whether it is in the brief.

@@ -2,8 +2,10 @@ package flower
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +33,8 @@ type HumanOptions struct {
 
 	// Redact takes secrets out of what is written into the workbench's notes; nil takes out nothing.
 	Redact func(string) string
+	// NoLog keeps questions and answers out of the workbench's log, for those who have no workbench.
+	NoLog bool
 
 	Lang Lang
 	Now  func() time.Time // nil is time.Now
@@ -58,6 +62,16 @@ type Question struct {
 	Text    string
 	Options []string // choices offered; the person may say something else
 	AskedAt time.Time
+	// Permission is the call that the person is asked to allow; nil: the question is about something else.
+	Permission *Permission
+}
+
+// Permission is a call that needs the person's word. The first option of its Question allows it.
+type Permission struct {
+	Tool  string
+	Input json.RawMessage
+	// Yes and No are short answers that mean the first option, and a refusal without more words; case does not count.
+	Yes, No []string
 }
 
 // AnswerKind says how a question ended.
@@ -145,6 +159,31 @@ func (h *Human) Decide(ctx context.Context, id, question string, options []strin
 	return said, how, err
 }
 
+// Permit asks whether the call that q.Permission names may be made. Only the first option, its number, or one of the words
+// for it allows the call; anything else does not, and what the person has said with it is the Answer. It waits as Ask does and does not
+// count against the quota. The answer is not kept: who was cut off asks again under the same id, and nothing that was said
+// of one call allows another.
+func (h *Human) Permit(ctx context.Context, q Question) (Settled, error) {
+	q.AskedAt = h.opts.Now()
+	said, how, err := h.wait(ctx, q)
+	if err != nil {
+		return Settled{}, err
+	}
+	is := func(words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, said) })
+	}
+	s := Settled{Question: q, How: how, Answer: said}
+	if how == Given {
+		s.Allowed = said == q.Options[0] || is(q.Permission.Yes)
+		if !s.Allowed && (is(q.Options[1:]) || is(q.Permission.No)) {
+			s.Answer, s.How = "", Skipped
+		}
+	}
+	h.logAnswer(q, s.Answer, s.How)
+	h.opts.Observe(s)
+	return s, nil
+}
+
 // settle writes down how a question ended and returns what the model is told.
 func (h *Human) settle(q Question, said string, how AnswerKind) string {
 	h.logAnswer(q, said, how)
@@ -214,13 +253,21 @@ func (h *Human) announce(q Question) (w *waiting, how AnswerKind) {
 	return w, how
 }
 
-// choice turns the number of an option into its text.
+// choice turns the number of an option into its text, and numbers between commas into several, each on a line.
 func choice(said string, options []string) string {
 	said = strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD"))
-	if n, err := strconv.Atoi(strings.Map(halfWidth, said)); err == nil && n >= 1 && n <= len(options) {
-		return options[n-1]
+	var chosen []string
+	for _, part := range strings.FieldsFunc(strings.Map(halfWidth, said), func(r rune) bool { return strings.ContainsRune(",，、;；", r) }) {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 1 || n > len(options) || slices.Contains(chosen, options[n-1]) {
+			return said
+		}
+		chosen = append(chosen, options[n-1])
 	}
-	return said
+	if len(chosen) == 0 {
+		return said
+	}
+	return strings.Join(chosen, "\n")
 }
 
 // halfWidth turns the digits that an input method of Chinese or Japanese types into plain ones.
@@ -267,7 +314,7 @@ func (h *Human) Pending() (Question, bool) {
 	return h.pending[0].question, true
 }
 
-// Answer answers a waiting question: the number of an option picks it, an empty text skips the question. It returns
+// Answer answers a waiting question: the number of an option picks it, numbers between commas pick several, an empty text skips the question. It returns
 // false if the question does not wait any more.
 func (h *Human) Answer(id, text string) bool {
 	h.mu.Lock()
@@ -319,6 +366,9 @@ func (h *Human) Inbox(ctx context.Context) (string, error) {
 
 // logAnswer writes question and answer into the workbench's log; a log that cannot be written stops nothing.
 func (h *Human) logAnswer(q Question, said string, how AnswerKind) {
+	if h.opts.NoLog {
+		return
+	}
 	_ = h.bench.AppendNote(workbench.QuestionLog, logHeading(q)+logged(q, said, how))
 }
 
@@ -328,6 +378,9 @@ func (h *Human) relog(q Question, answer string) {
 	how := Given
 	if answer == h.told("", Skipped) {
 		how = Skipped
+	}
+	if h.opts.NoLog {
+		return
 	}
 	body := logged(q, answer, how)
 	_ = h.bench.UpdateNote(workbench.QuestionLog, func(old string, _ bool) (string, bool) {

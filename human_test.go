@@ -82,6 +82,13 @@ func TestAnswers(t *testing.T) {
 		{"0", "0", Given},
 		{"-1", "-1", Given},
 		{"the second, but darker", "the second, but darker", Given},
+		{"2,1", "blue\nred", Given}, // several
+		{"１、 2", "red\nblue", Given},
+		{"1,", "red", Given},
+		{"1,3", "1,3", Given},
+		{"1,1", "1,1", Given},
+		{"1 2", "1 2", Given},
+		{",", ",", Given},
 		{"a\xffb", "a\uFFFDb", Given},
 		{"", say(English, "answer.skipped", nil), Skipped},
 		{" \t", say(English, "answer.skipped", nil), Skipped},

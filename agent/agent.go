@@ -83,6 +83,9 @@ type Spec struct {
 	Tools []string
 	// EphemeralShell lets Bash run only commands that read and are stale by tomorrow.
 	EphemeralShell bool
+	// Permission is the mode that says which calls need the person's word; the Toolbox knows the modes. Empty: none do. A
+	// subagent without a mode of its own has its parent's.
+	Permission string
 	// Subagents are the agents that the Agent tool may start.
 	Subagents []Spec
 

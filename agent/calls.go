@@ -219,14 +219,23 @@ func (c *conversation) perform(ctx context.Context, call transcript.Block, fresh
 	if err := checkInput(tool.schema, call.Input); err != nil {
 		return outcome{result: ErrorResult(fmt.Sprintf("The input does not fit the tool %s: %v. You sent: %s", call.Name, err, inputText(call.Input)))}
 	}
+	asked := Call{ID: call.ID, Name: call.Name, Input: call.Input, Key: c.key}
+	c.emit(ToolStarted{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input})
+	switch refusal, err := permit(ctx, tool.Tool, asked); {
+	case ctx.Err() != nil: // it has not begun, and whoever was asked may have been cut off
+		return outcome{open: true}
+	case err != nil:
+		return outcome{err: err}
+	case refusal != nil:
+		return outcome{result: *refusal, ran: true}
+	}
 	if !tool.Again {
 		if err := c.begin(ctx, call); err != nil {
 			return outcome{err: err}
 		}
 	}
-	c.emit(ToolStarted{Path: c.path, ID: call.ID, Name: call.Name, Input: call.Input})
 	began := c.engine.opts.Now()
-	result, err := runTool(ctx, tool.Run, Call{ID: call.ID, Name: call.Name, Input: call.Input, Key: c.key})
+	result, err := runTool(ctx, tool.Run, asked)
 	switch {
 	case ctx.Err() != nil && tool.Again && (err != nil || result.IsError || len(result.Content) == 0):
 		return outcome{open: true}
@@ -252,6 +261,21 @@ func runTool(ctx context.Context, run Handler, call Call) (r ToolResult, err err
 		}
 	}()
 	return run(ctx, call)
+}
+
+// permit asks whether a call may be made; a crash of who decides is a no.
+func permit(ctx context.Context, tool Tool, call Call) (refusal *ToolResult, err error) {
+	if tool.Permit == nil {
+		return nil, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			r := DeniedResult(fmt.Sprintf("The tool %s was not run: whether it may be could not be found out. This is a fault of the program; do without the call.", call.Name))
+			r.Display = inputText([]byte(fmt.Sprintf("permission of %s crashed: %v", call.Name, v)))
+			refusal, err = &r, nil
+		}
+	}()
+	return tool.Permit(ctx, call)
 }
 
 // isObject says whether input is one JSON object.

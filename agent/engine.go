@@ -164,6 +164,9 @@ func (c *conversation) spawn(ctx context.Context, s Spawn) (ToolResult, error) {
 	if !ok {
 		return ErrorResult(fmt.Sprintf("There is no agent of the type %q. Known types: %s.", s.Agent, subagentNames(c.spec.Subagents))), nil
 	}
+	if spec.Permission == "" {
+		spec.Permission = c.spec.Permission
+	}
 	id := SubagentID(c.key, s.CallID)
 	child := &conversation{
 		engine: c.engine, key: c.key.Sub(id), path: id, spec: spec, emit: c.emit,

@@ -65,7 +65,7 @@ type CacheMissed struct {
 	Age      time.Duration // since the last answer; caches live for five minutes, or an hour where that is asked for
 }
 
-// ToolStarted says that a call is about to run. Calls that no tool is asked about (unknown tool, bad input) have no
+// ToolStarted says that a call is about to run, or that it is asked whether it may. Calls that no tool is asked about (unknown tool, bad input) have no
 // events; one that is stopped and can be run again has no ToolFinished.
 type ToolStarted struct {
 	Path  string

@@ -19,6 +19,12 @@ type Tool struct {
 	// and sees the same again and again is stuck.
 	Looks bool
 
+	// Permit says whether a call may be made: nil is yes, anything else is the call's result. It is asked when the input has
+	// been checked and before the call is recorded as begun, so that a call that was cut off while it was asked about has
+	// certainly done nothing, and is asked about again when the session goes on. Its error ends the run; a crash is a no.
+	// Nil permits every call.
+	Permit func(ctx context.Context, call Call) (*ToolResult, error)
+
 	Run Handler // nil of a Hosted one
 }
 

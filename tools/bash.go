@@ -22,8 +22,11 @@ const maxCommandTimeout = 10 * time.Minute
 
 func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 	description := bashText
-	if spec.EphemeralShell {
+	switch {
+	case spec.EphemeralShell:
 		description += bashEphemeralText
+	case b.asks(spec.Permission):
+		description += bashAsksText
 	}
 	return agent.Tool{
 		ToolSpec: agent.ToolSpec{Name: Bash, Description: description, InputSchema: json.RawMessage(`{
@@ -47,7 +50,7 @@ func (b *Box) bash(_ *session, spec agent.Spec, _ agent.Env) agent.Tool {
 			}
 			cmd := b.command(command)
 			cmd.Timeout = time.Duration(timeout) * time.Millisecond
-			if spec.EphemeralShell {
+			if spec.EphemeralShell || b.asks(spec.Permission) && readsOnly(call.Input) {
 				cmd.Confine = b.reader.Start
 				return b.readOnly(ctx, cmd, command), nil
 			}

@@ -77,6 +77,9 @@ type Options struct {
 	// Inbox says how many remarks of the person wait, "" if none does; the remarks themselves come by another way. An
 	// error ends the run. Nil: none ever does.
 	Inbox func(ctx context.Context) (string, error)
+	// Permit asks the person about a call that the mode of its agent (Spec.Permission) does not allow by itself, and waits
+	// for the answer within bounds of its own. An error ends the run. Nil: nobody is asked, and such calls are refused.
+	Permit func(ctx context.Context, r PermitRequest) (Permit, error)
 	// Redact removes secrets from a text before it is stored or sent. Nil: nothing is removed.
 	Redact func(string) string
 	// CommandTimeout is how long a command may run that asks for no timeout of its own; 0 is 2 minutes.
@@ -214,14 +217,26 @@ func (b *Box) Confined() sandbox.Level { return b.worker.Level() }
 
 var errUnknownTool = errors.New("no such tool")
 
-// Tools implements agent.Toolbox. WebSearch is offered where the endpoint has it, Agent to agents with subagents. Calls with the same env.Key share what the session has read.
+// Tools implements agent.Toolbox, under the mode that spec.Permission names. WebSearch is offered where the endpoint has it,
+// Agent to agents with subagents. Calls with the same env.Key share what the session has read.
 func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 	makers := map[string]func(*session, agent.Spec, agent.Env) agent.Tool{
 		Bash: b.bash, Read: b.read, Write: b.write, Edit: b.edit, NotebookEdit: b.notebookEdit, Glob: b.glob, Grep: b.grep,
 		TodoWrite: b.todoWrite, WebFetch: b.webFetch, Agent: b.agent, Ask: b.ask, Inbox: b.inbox,
 	}
 	s := b.session(env.Key)
+	if err := checkMode(spec.Permission); err != nil {
+		return nil, err
+	}
+	if spec.Permission != "" && spec.Permission != ModeBypass && !b.asks(spec.Permission) {
+		spec.EphemeralShell = true
+	}
 	var list []agent.Tool
+	add := func(t agent.Tool) {
+		t = b.permitted(t, spec)
+		t.Run = b.guarded(t, spec)
+		list = append(list, t)
+	}
 	for _, name := range spec.Tools {
 		if name == WebSearch && !b.opts.Search || name == Agent && (len(spec.Subagents) == 0 || env.Spawn == nil) {
 			continue
@@ -232,8 +247,7 @@ func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 				return nil, fmt.Errorf("make tool %q: %w", name, err)
 			}
 			for _, t := range theirs {
-				t.Run = b.guarded(t, spec)
-				list = append(list, t)
+				add(t)
 			}
 			continue
 		}
@@ -249,9 +263,7 @@ func (b *Box) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
 		if !ok {
 			return nil, fmt.Errorf("make tool %q: %w", name, errUnknownTool)
 		}
-		t := newTool(s, spec, env)
-		t.Run = b.guarded(t, spec)
-		list = append(list, t)
+		add(newTool(s, spec, env))
 	}
 	return list, nil
 }

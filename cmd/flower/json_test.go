@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -183,19 +184,25 @@ type driven struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	out    io.ReadCloser
 	lines  *bufio.Scanner
 	stream strings.Builder
 }
 
 func startDriven(t *testing.T, server *modeltest.Server, args ...string) *driven {
 	t.Helper()
+	return driveIn(t, server, t.TempDir(), args...)
+}
+
+// driveIn starts a flower in a directory, which may be one where another was killed.
+func driveIn(t *testing.T, server *modeltest.Server, dir string, args ...string) *driven {
+	t.Helper()
 	test, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	flower := filepath.Join(dir, "flower") // this binary is flower if it is called so
-	if err := os.Symlink(test, flower); err != nil {
+	if err := os.Symlink(test, flower); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)
 	}
 	d := &driven{t: t, cmd: exec.CommandContext(t.Context(), flower, append([]string{"--json"}, args...)...)}
@@ -214,6 +221,7 @@ func startDriven(t *testing.T, server *modeltest.Server, args ...string) *driven
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.out = out
 	d.lines = bufio.NewScanner(out)
 	d.lines.Buffer(nil, 1<<20)
 	return d

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
@@ -24,10 +25,11 @@ const (
 // can be touched; what it costs counts in the run's budget.
 type asides struct {
 	run     *goRun
-	main    *rig     // of the work
+	main    *rig // of the work
+	tell    asideTeller
 	render  *printer // writes events into shown
 	shown   *strings.Builder
-	pending chan string
+	pending chan sideQuestion
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -35,16 +37,33 @@ type asides struct {
 	open   int // questions that have no answer yet
 }
 
+// sideQuestion is a question beside the work.
+type sideQuestion struct {
+	id   string // for who keeps several apart; people do not
+	text string
+}
+
+// asideTeller says what becomes of side questions: to a person, or to a program.
+type asideTeller interface {
+	asideAsked(q sideQuestion)
+	asideDone(q sideQuestion, row flower.StepResult, err error)
+	// asideWaits says that the work is done and an answer on its way is waited for.
+	asideWaits()
+}
+
 // newAsides keeps what happens from now on.
 func (g *goRun) newAsides() *asides {
 	shown := &strings.Builder{}
 	a := &asides{
-		run: g, shown: shown, pending: make(chan string, asideQueue), done: make(chan struct{}),
+		run: g, tell: asideLines{g}, shown: shown, pending: make(chan sideQuestion, asideQueue), done: make(chan struct{}),
 		render: newPrinter(g.Printer, printOptions{
 			screen: newScreen(shown, false), width: func() int { return 200 }, now: g.Now, workspace: g.place.workspace,
 		}),
 	}
 	a.render.opts.screen.hide(g.redactor.Redact)
+	if g.events != nil {
+		a.tell = g.events
+	}
 	return a
 }
 
@@ -101,21 +120,16 @@ func (a *asides) recent() []string {
 	return append([]string(nil), a.events...)
 }
 
-// ask takes a question; what cannot wait any more is said.
-func (a *asides) ask(_ context.Context, question string) {
-	question = strings.TrimSpace(question)
-	if question == "" {
-		a.run.marked(a.run.err, "! ", a.run.Say("aside.empty"))
-		return
+// ask takes a question; false: too many wait already.
+func (a *asides) ask(q sideQuestion) bool {
+	// It is told before it can be answered.
+	if len(a.pending) == cap(a.pending) { // nobody else sends
+		return false
 	}
+	a.tell.asideAsked(q)
 	a.count(1)
-	select {
-	case a.pending <- question:
-		a.run.marked(a.run.err, "+ ", a.run.Say("aside.asked", text.Data{"Text": oneLine(question)}))
-	default:
-		a.count(-1)
-		a.run.marked(a.run.err, "! ", a.run.Say("aside.full", text.Data{"N": asideQueue}))
-	}
+	a.pending <- q
+	return true
 }
 
 // count adds to the questions that have no answer yet, and returns how many there are.
@@ -136,27 +150,18 @@ func (a *asides) serve(ctx context.Context) {
 	}()
 	session := ""
 	for question := range a.pending {
-		if ctx.Err() != nil {
-			continue // nobody waits for it any more
-		}
-		var err error
-		if r == nil {
+		row, err := flower.StepResult{}, context.Cause(ctx)
+		if r == nil && err == nil {
 			r, err = a.run.asideRig(ctx, a.main)
 		}
-		var row flower.StepResult
 		if err == nil {
-			row, err = r.rt.Consult(ctx, session, question, a.recent())
+			row, err = r.rt.Consult(ctx, session, question.text, a.recent())
 			session = firstOf(row.SessionID, session)
 		}
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			a.run.printer.Aside("! ", a.run.Say("aside.failed", text.Data{"Err": a.run.explainer().explain(err)}), "")
-		default:
-			a.run.printer.Aside("< ", a.run.Say("aside.answer", text.Data{
-				"Text": oneLine(question), "Cost": text.Dollars(row.CostUSD, row.Unpriced),
-			}), row.Text)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
+		a.tell.asideDone(question, row, err)
 		a.count(-1)
 	}
 }
@@ -165,14 +170,45 @@ func (a *asides) serve(ctx context.Context) {
 func (a *asides) finish(cancel context.CancelFunc) {
 	close(a.pending)
 	if a.count(0) > 0 {
-		a.run.marked(a.run.err, ". ", a.run.Say("aside.waits", text.Data{"Time": text.Span(asideGrace)}))
-		grace := time.NewTimer(asideGrace)
-		defer grace.Stop()
-		select {
-		case <-a.done:
-		case <-grace.C:
-		}
+		a.tell.asideWaits()
+	}
+	grace := time.NewTimer(asideGrace)
+	defer grace.Stop()
+	select {
+	case <-a.done:
+	case <-grace.C:
 	}
 	cancel()
 	<-a.done
+}
+
+// asideLines tells a person.
+type asideLines struct{ *goRun }
+
+func (a asideLines) asideAsked(q sideQuestion) {
+	a.marked(a.err, "+ ", a.Say("aside.asked", text.Data{"Text": oneLine(q.text)}))
+}
+
+func (a asideLines) asideDone(q sideQuestion, row flower.StepResult, err error) {
+	switch {
+	case errors.Is(err, context.Canceled), stopped(err): // nobody waits for it any more
+	case err != nil:
+		a.printer.Aside("! ", a.Say("aside.failed", text.Data{"Err": a.explainer().explain(err)}), "")
+	default:
+		a.printer.Aside("< ", a.Say("aside.answer", text.Data{"Text": oneLine(q.text), "Cost": text.Dollars(row.CostUSD, row.Unpriced)}), row.Text)
+	}
+}
+
+func (a asideLines) asideWaits() {
+	a.marked(a.err, ". ", a.Say("aside.waits", text.Data{"Time": text.Span(asideGrace)}))
+}
+
+// side takes a side question from the terminal.
+func (a asideLines) side(question string) {
+	switch question = strings.TrimSpace(question); {
+	case question == "":
+		a.marked(a.err, "! ", a.Say("aside.empty"))
+	case !a.asides.ask(sideQuestion{text: question}):
+		a.marked(a.err, "! ", a.Say("aside.full", text.Data{"N": asideQueue}))
+	}
 }

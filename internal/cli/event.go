@@ -57,7 +57,11 @@ type (
 		Message  string `json:"message" jsonschema:"one line, in the language of the interface"`
 		Hint     string `json:"hint" jsonschema:"what can be done; may be empty"`
 		ExitCode *int   `json:"exit_code" jsonschema:"null: a line of input was not taken, and the run goes on"`
+		Line     int    `json:"line" jsonschema:"number of that line, from 1; 0 if it is not about one"`
 		Input    string `json:"input" jsonschema:"the beginning of that line"`
+	}
+	statusEvent struct {
+		State *state `json:"state" jsonschema:"as status --json writes it"`
 	}
 	endEvent struct {
 		OK        bool              `json:"ok"`
@@ -232,12 +236,34 @@ type (
 		Options  []string `json:"options" jsonschema:"choices offered, from 1; another answer is fine"`
 		AskedAt  *string  `json:"asked_at"`
 		TimeoutS float64  `json:"timeout_s" jsonschema:"how long it waits; 0: nobody is waited for"`
+		// A call is shown in full: it is what is decided by.
+		Permission *permissionRecord `json:"permission" jsonschema:"the call that is asked about: option 1 allows it, anything else does not; null: another question"`
 	}
 	answerEvent struct {
 		ID       string `json:"id"`
 		Text     string `json:"text"`
 		How      string `json:"how" jsonschema:"answered, skipped, timeout, nobody or quota"`
 		Decision bool   `json:"decision" jsonschema:"flower itself has asked"`
+		Allowed  *bool  `json:"allowed" jsonschema:"whether a call may be made; null: the question was about something else"`
+	}
+	permissionRecord struct {
+		Tool  string          `json:"tool"`
+		Input json.RawMessage `json:"input" jsonschema:"of the call, in full"`
+	}
+	asideStartedEvent struct {
+		ID   string `json:"id" jsonschema:"as the order says, or made"`
+		Text string `json:"text"`
+	}
+	asideFinishedEvent struct {
+		ID       string           `json:"id"`
+		Text     string           `json:"text"`
+		OK       bool             `json:"ok"`
+		Answer   string           `json:"answer"`
+		Error    string           `json:"error"`
+		Session  string           `json:"session_id" jsonschema:"in the books of side questions"`
+		CostUSD  float64          `json:"cost_usd" jsonschema:"not part of the other sums"`
+		Unpriced bool             `json:"unpriced"`
+		Usage    transcript.Usage `json:"usage"`
 	}
 	remarkEvent struct {
 		Text    string `json:"text"`
@@ -291,6 +317,14 @@ type (
 	foundRecord struct {
 		Title string `json:"title"`
 		URL   string `json:"url"`
+	}
+	pieceEvent struct {
+		inside
+		Of   string `json:"of" jsonschema:"text or thinking"`
+		Text string `json:"text"`
+	}
+	piecesVoidEvent struct {
+		inside
 	}
 	toolStartedEvent struct {
 		inside
@@ -398,11 +432,16 @@ func (checkFinishedEvent) eventType() string    { return "check_finished" }
 func (verdictEvent) eventType() string          { return "verdict" }
 func (questionEvent) eventType() string         { return "question" }
 func (answerEvent) eventType() string           { return "answer" }
+func (statusEvent) eventType() string           { return "status" }
+func (asideStartedEvent) eventType() string     { return "aside_started" }
+func (asideFinishedEvent) eventType() string    { return "aside_finished" }
 func (remarkEvent) eventType() string           { return "remark" }
 func (remarksDeliveredEvent) eventType() string { return "remarks_delivered" }
 func (agentStartedEvent) eventType() string     { return "agent_started" }
 func (agentFinishedEvent) eventType() string    { return "agent_finished" }
 func (messageEvent) eventType() string          { return "message" }
+func (pieceEvent) eventType() string            { return "piece" }
+func (piecesVoidEvent) eventType() string       { return "pieces_void" }
 func (toolStartedEvent) eventType() string      { return "tool_started" }
 func (toolFinishedEvent) eventType() string     { return "tool_finished" }
 func (repeatingEvent) eventType() string        { return "repeating" }

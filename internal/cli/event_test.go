@@ -41,13 +41,13 @@ var allEvents = []record{
 	runStartedEvent{}, notContinuedEvent{}, stepStartedEvent{}, stepSkippedEvent{}, stepFinishedEvent{}, attemptStartedEvent{},
 	attemptFinishedEvent{}, interruptedEvent{}, windowNearEvent{}, modelDiffersEvent{}, handingOverEvent{}, handedOverEvent{},
 	booksFailedEvent{}, roomEvent{}, unguardedEvent{}, worktreesEvent{}, briefEvent{}, goalEvent{}, checkStartedEvent{}, checkFinishedEvent{},
-	verdictEvent{}, questionEvent{}, answerEvent{}, remarkEvent{}, remarksDeliveredEvent{}, agentStartedEvent{},
+	verdictEvent{}, questionEvent{}, answerEvent{}, remarkEvent{}, remarksDeliveredEvent{}, statusEvent{}, pieceEvent{}, piecesVoidEvent{}, asideStartedEvent{}, asideFinishedEvent{}, agentStartedEvent{},
 	agentFinishedEvent{}, messageEvent{}, toolStartedEvent{}, toolFinishedEvent{}, repeatingEvent{}, toolWithdrawnEvent{}, historyChangedEvent{},
 	retryEvent{}, waitingEvent{}, outageOverEvent{}, budgetLowEvent{}, wastedEvent{}, cacheMissedEvent{},
 }
 
-// unsaid are events of agents that programs are not told of: pieces of an answer, which comes as a whole.
-var unsaid = []string{"Begun", "TextDelta", "ThinkingDelta", "ToolDelta"}
+// unsaid are events of agents that programs are not told of.
+var unsaid = []string{"ToolDelta"}
 
 var errSick = errors.New("it is\nsick")
 
@@ -70,6 +70,8 @@ var happenings = []flower.Event{
 	flower.Asked{Question: flower.Question{ID: "q", Text: "t", Options: []string{"a", "b"}, AskedAt: time.Unix(1, 0)}},
 	flower.Asked{},
 	flower.Settled{Question: flower.Question{ID: "q"}, Answer: "a", How: flower.Given, Decision: true},
+	flower.Asked{Question: flower.Question{ID: "q", Options: []string{"a"}, Permission: &flower.Permission{Tool: "Bash", Input: json.RawMessage(`{"command": "true"}`)}}},
+	flower.Settled{Question: flower.Question{ID: "q", Permission: &flower.Permission{Tool: "Bash"}}, How: flower.Given, Allowed: true},
 	flower.NoteTaken{Text: "n", InBrief: true, BriefErr: errSick},
 	flower.Interrupted{Label: "l"},
 	flower.WindowNear{Label: "l", Context: 1, Line: 2, Window: 3},
@@ -92,6 +94,9 @@ var happenings = []flower.Event{
 	by(agent.Answered{Path: "p", Turn: 1, CostUSD: 1, Message: transcript.Message{Model: "m", Content: []transcript.Block{
 		{Type: transcript.TypeThinking, Thinking: "hm"}, {Type: transcript.TypeText, Text: "said"},
 	}}}),
+	by(agent.Progress{Path: "p", Delta: agent.TextDelta{Text: "sa"}}),
+	by(agent.Progress{Path: "p", Delta: agent.ThinkingDelta{Text: "hm"}}),
+	by(agent.Progress{Path: "p", Delta: agent.Begun{}}),
 	by(agent.ToolStarted{Path: "p", ID: "i", Name: "Read", Input: json.RawMessage(`{"file_path": "x"}`)}),
 	by(agent.ToolFinished{Path: "p", ID: "i", Name: "Read", Result: agent.ToolResult{IsError: true, Denied: true, Display: "d"}}),
 	by(agent.Repeating{Path: "p", Name: "Read", Times: 3}),
@@ -122,10 +127,11 @@ func streamTo(out io.Writer, in string) *app {
 // keys that are not in there included, and sees that nothing is in there that is never emitted.
 func TestEventsMatchTheSchema(t *testing.T) {
 	var out bytes.Buffer
-	a := streamTo(&out, "{\"type\":\"remark\",\"text\":\"\"}\nno JSON\n")
+	a := streamTo(&out, "{\"type\":\"remark\",\"text\":\"\"}\nno JSON\n{\"type\":\"status\"}\n")
 	a.startEvents("go", time.Minute, 1)
 	s := a.events
 	s.verbose = true
+	s.pieces = newPieces(s.screen.Secretless, 0, s.write)
 	s.Wake("", flower.Wake{Waking: true, Checks: 1}, 2)
 	s.Notice("! ", "sandbox.none")
 	s.storeLost(errors.Join(errSick), "/kept")
@@ -137,6 +143,9 @@ func TestEventsMatchTheSchema(t *testing.T) {
 		t.Errorf("an empty remark: %q %v %v", said, ok, err)
 	}
 	orders.serve(t.Context(), testHuman(t, s))
+	s.asideAsked(sideQuestion{"1", "why?"})
+	s.asideDone(sideQuestion{"1", "why?"}, flower.StepResult{Text: "so", SessionID: "id"}, errSick)
+	s.asideWaits()
 	s.of("the-run")
 	for _, ev := range happenings {
 		s.Event(ev)
@@ -300,18 +309,24 @@ func inputSchema(t *testing.T) *jsonschema.Schema {
 	if err := json.Unmarshal([]byte(`{
 		"type": "object",
 		"properties": {
-			"type": {"enum": ["request", "answer", "remark", "interrupt"]},
-			"id": {"type": "string", "description": "of an answer: the question's"},
-			"text": {"type": "string", "description": "of an answer, empty skips the question"},
-			"option": {"type": "integer", "minimum": 1, "description": "of an answer, instead of a text"}
+			"type": {"enum": ["request", "answer", "remark", "aside", "interrupt", "status", "new"]},
+			"id": {"type": "string", "description": "of an answer: the question's; of an aside: what its events are to carry"},
+			"text": {"type": ["string", "null"], "description": "of an answer, empty skips the question"},
+			"option": {"type": ["integer", "null"], "minimum": 1, "description": "of an answer, instead of a text"},
+			"options": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "uniqueItems": true, "description": "the same: several"},
+			"decline": {"const": true, "description": "the same: no answer"}
 		},
 		"required": ["type"],
 		"additionalProperties": false,
 		"oneOf": [
-			{"properties": {"type": {"enum": ["request", "remark"]}, "id": false, "option": false}, "required": ["text"]},
-			{"properties": {"type": {"const": "interrupt"}, "id": false, "option": false}},
-			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "option": false}, "required": ["id", "text"]},
-			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "text": false}, "required": ["id", "option"]}
+			{"properties": {"type": {"enum": ["request", "remark"]}, "id": false, "text": {"type": "string"}, "option": {"type": "null"}, "options": false, "decline": false}, "required": ["text"]},
+			{"properties": {"type": {"const": "aside"}, "text": {"type": "string"}, "option": {"type": "null"}, "options": false, "decline": false}, "required": ["text"]},
+			{"properties": {"type": {"enum": ["interrupt", "new"]}, "id": false, "option": {"type": "null"}, "options": false, "decline": false}},
+			{"properties": {"type": {"const": "status"}, "id": false, "text": {"type": "null"}, "option": {"type": "null"}, "options": false, "decline": false}},
+			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "text": {"type": "string"}, "option": {"type": "null"}, "options": false, "decline": false}, "required": ["id", "text"]},
+			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "text": {"type": "null"}, "option": {"type": "integer"}, "options": false, "decline": false}, "required": ["id", "option"]},
+			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "text": {"type": "null"}, "option": {"type": "null"}, "decline": false}, "required": ["id", "options"]},
+			{"properties": {"type": {"const": "answer"}, "id": {"minLength": 1}, "text": {"type": "null"}, "option": {"type": "null"}, "options": false}, "required": ["id", "decline"]}
 		]
 	}`), &s); err != nil {
 		t.Fatal(err)

@@ -58,14 +58,27 @@ func (s *eventStream) eventOf(ev flower.Event) record {
 		v := ev.Verdict
 		return verdictEvent{ev.Step, ev.Round, ev.Rounds, v.State.String(), v.Reason, orEmpty(v.Failed)}
 	case flower.Asked:
-		q := ev.Question
-		return questionEvent{q.ID, q.Text, orEmpty(q.Options), stampJSON(q.AskedAt), max(0, s.patience.Seconds())}
+		return s.questionOf(ev.Question)
 	case flower.Settled:
-		return answerEvent{ev.Question.ID, ev.Answer, string(ev.How), ev.Decision}
+		answer := answerEvent{ID: ev.Question.ID, Text: ev.Answer, How: string(ev.How), Decision: ev.Decision}
+		if ev.Question.Permission != nil {
+			answer.Allowed = &ev.Allowed
+		}
+		return answer
 	case flower.NoteTaken:
 		return remarkEvent{ev.Text, ev.InBrief, errorText(ev.BriefErr)}
 	}
 	return rareEventOf(ev)
+}
+
+func (s *eventStream) questionOf(q flower.Question) record {
+	e := questionEvent{
+		ID: q.ID, Text: q.Text, Options: orEmpty(q.Options), AskedAt: stampJSON(q.AskedAt), TimeoutS: max(0, s.patience.Seconds()),
+	}
+	if p := q.Permission; p != nil {
+		e.Permission = &permissionRecord{p.Tool, p.Input}
+	}
+	return e
 }
 
 // rareEventOf is about what most runs never see.
@@ -124,6 +137,7 @@ func goalOf(ev flower.GoalSet) record {
 
 func (s *eventStream) agentEventOf(label string, ev agent.Event) record {
 	at := func(path string) inside { return inside{label, path} }
+	s.follow(label, ev)
 	switch ev := ev.(type) {
 	case agent.Started:
 		return agentStartedEvent{at(ev.Path), ev.Agent, ev.Title, ev.Key.Session, ev.Resumed, ev.Report.Damaged}
@@ -166,7 +180,24 @@ func (s *eventStream) agentEventOf(label string, ev agent.Event) record {
 	return nil
 }
 
-// deltaEventOf is about an answer on its way: of what it says nothing is told before it is whole.
+// follow hands out the pieces of answers, if they are wanted.
+func (s *eventStream) follow(label string, ev agent.Event) {
+	if s.pieces == nil {
+		return
+	}
+	switch ev := ev.(type) {
+	case agent.Progress:
+		s.pieces.delta(inside{label, ev.Path}, ev.Delta, s.verbose)
+	case agent.Answered:
+		s.pieces.whole(inside{label, ev.Path})
+	case agent.Wasted:
+		s.pieces.void(inside{label, ev.Path})
+	case agent.Finished:
+		s.pieces.void(inside{label, ev.Path})
+	}
+}
+
+// deltaEventOf is about an answer on its way; what it says is told in pieces, or when it is whole.
 func deltaEventOf(at inside, d agent.Delta) record {
 	name := map[agent.Outage]string{agent.Offline: "offline", agent.Portal: "portal", agent.Busy: "busy"}
 	switch d := d.(type) {

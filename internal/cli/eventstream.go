@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -34,15 +35,18 @@ type reporter interface {
 // eventStream writes events as lines of JSON: each has its type, the time and the run before its own keys. It begins
 // with start, and nothing comes after end. It is safe for concurrent use.
 type eventStream struct {
-	say      *text.Printer
-	screen   *screen
-	now      func() time.Time
-	began    time.Time
-	verbose  bool
-	patience time.Duration  // how long a question waits; not above 0: it does not
-	budget   float64        // USD; 0 is none
-	prices   string         // where a person's table of prices is looked for
-	pipe     chan os.Signal // nobody listens: a closed output is an error of the write, and does not kill
+	say     *text.Printer
+	screen  *screen
+	now     func() time.Time
+	began   time.Time
+	verbose bool
+	// workspace is absolute, symbolic links followed
+	workspace string
+	patience  time.Duration  // how long a question waits; not above 0: it does not
+	budget    float64        // USD; 0 is none
+	prices    string         // where a person's table of prices is looked for
+	pieces    *pieces        // nil: answers are told when they are whole
+	pipe      chan os.Signal // nobody listens: a closed output is an error of the write, and does not kill
 
 	mu       sync.Mutex
 	run      string
@@ -146,12 +150,29 @@ func (s *eventStream) unkeptBudget(model string) {
 }
 
 // refuse says that a line of input was not taken.
-func (s *eventStream) refuse(line, why string) {
-	kept := line
+func (s *eventStream) refuse(line orderLine, why error) {
+	kept, hint := line.text, ""
 	if len(kept) > maxEventWord {
 		kept = strings.ToValidUTF8(kept[:maxEventWord], "") + "[...]"
 	}
-	s.write(errorEvent{Message: why, Input: kept})
+	var wrong *orderError
+	if errors.As(why, &wrong) {
+		hint = wrong.hint
+	}
+	s.write(errorEvent{Message: oneLine(why.Error()), Hint: hint, Line: line.n, Input: kept})
+}
+
+func (s *eventStream) asideAsked(q sideQuestion) { s.write(asideStartedEvent{q.id, q.text}) }
+
+func (s *eventStream) asideDone(q sideQuestion, row flower.StepResult, err error) {
+	s.write(asideFinishedEvent{
+		ID: q.id, Text: q.text, OK: err == nil, Answer: row.Text, Error: errorText(err), Session: row.SessionID,
+		CostUSD: row.CostUSD, Unpriced: row.Unpriced, Usage: row.Usage,
+	})
+}
+
+func (s *eventStream) asideWaits() {
+	s.Notice("", "aside.waits", text.Data{"Time": text.Span(asideGrace)})
 }
 
 // startEvents makes standard output a stream of events, and standard error the place for everything else, if --json is
@@ -166,6 +187,10 @@ func (a *app) startEvents(command string, patience time.Duration, budget float64
 	if real, err := flower.ResolveWorkspace(workspace); err == nil {
 		workspace = real
 	}
+	a.events.workspace = workspace
+	if a.global.partial {
+		a.events.pieces = newPieces(a.events.screen.Secretless, 0, a.events.write)
+	}
 	a.events.write(startEvent{eventSchema, release(), command, workspace, a.abs(a.global.runDir)})
 }
 
@@ -175,7 +200,8 @@ func (a *app) openEvents() {
 	signal.Notify(a.events.pipe, syscall.SIGPIPE) // supervise does the same, and begins later
 }
 
-// endEvents writes the last events of a command line that was to write JSON.
+// endEvents writes the last events of a command line that was to write JSON. A run that a signal has ended does not wait
+// for a reader that reads nothing.
 func (a *app) endEvents(err error, code int) {
 	if a.events == nil {
 		if err == nil {
@@ -183,16 +209,31 @@ func (a *app) endEvents(err error, code int) {
 		}
 		a.openEvents()
 	}
-	end := a.events.end()
-	end.OK, end.ExitCode = code == exitOK, code
-	end.DurationS = since(a.events.began, a.Now())
-	if code != exitOK {
-		message := a.explainer().alone(err)
-		end.Error = &message
-		a.events.write(errorEvent{Message: message, Hint: a.hint(err), ExitCode: &code})
+	s := a.events
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		end := s.end()
+		end.OK, end.ExitCode = code == exitOK, code
+		end.DurationS = since(s.began, a.Now())
+		if code != exitOK {
+			message := a.explainer().alone(err)
+			end.Error = &message
+			s.write(errorEvent{Message: message, Hint: a.hint(err), ExitCode: &code})
+		}
+		s.write(end)
+	}()
+	if stopped(err) {
+		grace := time.NewTimer(hurryGrace)
+		defer grace.Stop()
+		select {
+		case <-written:
+		case <-grace.C: // it is left behind with the program
+		}
+	} else {
+		<-written
 	}
-	a.events.write(end)
-	signal.Stop(a.events.pipe)
+	signal.Stop(s.pipe)
 }
 
 // unread is closed when the reader of what the command has to say has gone away.

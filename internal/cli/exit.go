@@ -65,6 +65,12 @@ type stopError struct{ code int }
 // Error implements error.
 func (e *stopError) Error() string { return "stopped by a signal" }
 
+// stopped says whether a signal has ended something.
+func stopped(err error) bool {
+	var stop *stopError
+	return errors.As(err, &stop)
+}
+
 // codeOf is the exit code of how a command ended.
 func codeOf(err error) int {
 	var (

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -93,49 +92,6 @@ func TestGitBranch(t *testing.T) {
 	} {
 		if got := gitBranch(filepath.Join(dir, where))(); got != want {
 			t.Errorf("%s: branch %q, want %q", where, got, want)
-		}
-	}
-}
-
-type noTools struct{}
-
-func (noTools) Tools(spec agent.Spec, _ agent.Env) ([]agent.Tool, error) {
-	var list []agent.Tool
-	for _, name := range spec.Tools {
-		list = append(list, agent.Tool{ToolSpec: agent.ToolSpec{Name: name}, Run: func(context.Context, agent.Call) (agent.ToolResult, error) {
-			return agent.TextResult(fmt.Sprint("held to reading: ", spec.EphemeralShell)), nil
-		}})
-	}
-	return list, nil
-}
-
-func TestPermissionModes(t *testing.T) {
-	for mode, want := range map[string]string{
-		modeDefault: "denied denied held", modePlan: "denied denied held", modeEdits: "runs runs held", modeBypass: "runs runs free",
-	} {
-		list, err := permitted{noTools{}, mode}.Tools(agent.Spec{Tools: []string{"Write", "Edit", "Bash"}}, agent.Env{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, tool := range list {
-			r, err := tool.Run(t.Context(), agent.Call{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			switch {
-			case r.Denied:
-				got = append(got, "denied")
-			case tool.Name != "Bash":
-				got = append(got, "runs")
-			case strings.Contains(resultText(r), "true"):
-				got = append(got, "held")
-			default:
-				got = append(got, "free")
-			}
-		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%s: %s, want %s", mode, s, want)
 		}
 	}
 }

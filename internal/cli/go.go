@@ -66,6 +66,7 @@ func (a *app) goCommand(use string) *cobra.Command {
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
 	a.addReach(f, &o.reach)
+	a.addPartial(f)
 	return c
 }
 
@@ -85,6 +86,8 @@ func (o goOptions) check(a *app) error {
 		return bad("budget", o.budget, "value.budget")
 	case o.window < 0:
 		return bad("window", o.window, "value.window")
+	case a.global.partial && !a.global.json:
+		return &usageError{errors.New(a.Say("value.partial"))}
 	case o.noTrim && a.global.trim:
 		return &usageError{spoken(a.Say("value.trim"))}
 	}
@@ -178,7 +181,7 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 		return g.cfgErr
 	}
 	g.report()
-	if g.input.terminal {
+	if g.input.terminal || g.events != nil {
 		g.asides = g.newAsides()
 	}
 	if err := g.isolate(ctx); err != nil {
@@ -213,7 +216,10 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 	finish := func() {}
 	if g.asides != nil {
 		finish = g.asides.begin(ctx, r)
-		g.input.side = g.asides.ask
+		g.input.side = asideLines{g}.side
+		if orders := g.input.orders; orders != nil {
+			orders.side = g.asides.ask
+		}
 	}
 	outcome, err := g.work(ctx, r)
 	finish()
@@ -283,15 +289,10 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 		trees: g.trees, print: g.print, budget: g.budget, retry: g.retry, hurry: w.hurry,
 		observe: func(ev flower.Event) {
 			g.tally.Event(ev)
-			if g.input.orders != nil {
-				g.input.orders.follow(ev)
-			}
+			g.input.follow(ev)
 			g.print.Event(ev)
 			g.asides.event(ev)
 			g.follow(ev)
-			if _, asked := ev.(flower.Asked); asked {
-				g.input.questionAsked()
-			}
 		},
 	}
 	if orders := g.input.orders; orders != nil {

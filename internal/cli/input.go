@@ -25,7 +25,8 @@ type input struct {
 	lines    <-chan tui.Line
 	orders   *orders // what a program says instead of lines; nil: a person says them
 	// side takes a question beside the work; nil: there are none, and "?" begins a remark like any other.
-	side func(ctx context.Context, question string)
+	side func(question string)
+	deaf bool // nobody hears remarks: what answers no question is given back
 
 	mu      sync.Mutex
 	capture chan string // takes the next line, if somebody asked for it
@@ -225,9 +226,14 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui
 		}
 		return
 	case in.side != nil && strings.HasPrefix(said, "?"), in.side != nil && strings.HasPrefix(said, "？"):
-		in.side(ctx, strings.TrimLeft(said, "?？ "))
+		in.side(strings.TrimLeft(said, "?？ "))
 		return
 	case in.app.tty == nil && waits && human.Answer(q.ID, said):
+		return
+	case in.deaf && strings.TrimSpace(said) == "":
+		return
+	case in.deaf:
+		in.refuse(said, in.app.Say("note.once"))
 		return
 	}
 	// The line was taken out of the terminal: that the work ends at this moment must not lose it.
@@ -250,10 +256,23 @@ func (in *input) fromPipe(ctx context.Context, human *flower.Human, said string)
 	}
 }
 
-// questionAsked wakes serve up.
-func (in *input) questionAsked() {
+// follow is told what happens, before anybody is shown it.
+func (in *input) follow(ev flower.Event) {
+	if in == nil {
+		return
+	}
+	if in.orders != nil {
+		in.orders.follow(ev)
+	}
+	asked, is := ev.(flower.Asked)
+	if !is {
+		return
+	}
+	if asked.Question.Permission != nil && in.terminal && in.app.tty == nil {
+		dropTyped(in.app.stdio.In) // what was half typed before the question must not allow a call
+	}
 	select {
-	case in.asked <- struct{}{}:
+	case in.asked <- struct{}{}: // wakes serve up
 	default:
 	}
 }

@@ -38,9 +38,7 @@ func newDesk(t *testing.T, r io.Reader, terminal bool) *desk {
 	human, err := flower.NewHuman(flower.HumanOptions{
 		Workspace: t.TempDir(), Store: flower.NewMemoryStore(""), Timeout: time.Hour,
 		Observe: func(ev flower.Event) {
-			if _, ok := ev.(flower.Asked); ok {
-				d.in.questionAsked()
-			}
+			d.in.follow(ev)
 			d.events <- ev
 		},
 	})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,15 +17,8 @@ import (
 	"flower/internal/config"
 	"flower/internal/disk"
 	"flower/internal/text"
+	"flower/internal/tui"
 	"flower/tools"
-)
-
-// Permission modes of a single agent.
-const (
-	modeDefault = "default"           // nothing is changed
-	modePlan    = "plan"              // the same: look and plan
-	modeEdits   = "acceptEdits"       // files may be written
-	modeBypass  = "bypassPermissions" // everything
 )
 
 // stepOnce is the name under which a single agent's rows stand in the manifest.
@@ -38,6 +32,7 @@ type onceOptions struct {
 	instructions string
 	tools        []string
 	permission   string
+	timeout      int // seconds
 	budget       float64
 	resume       string
 	fork         bool
@@ -46,7 +41,10 @@ type onceOptions struct {
 	reach        reachFlags
 }
 
-// onceCommand runs one agent once: no workflow, no lineage, no questions.
+// looking are those of them that no mode asks about.
+var looking = []string{tools.Read, tools.Glob, tools.Grep, tools.TodoWrite, tools.WebFetch}
+
+// onceCommand runs one agent once: no workflow, no lineage, no questions but those about what it may do.
 func (a *app) onceCommand() *cobra.Command {
 	var o onceOptions
 	c := &cobra.Command{
@@ -62,13 +60,15 @@ func (a *app) onceCommand() *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&o.instructions, "instructions", "i", "", a.Say("flag.instructions"))
 	f.StringSliceVarP(&o.tools, "tools", "t", []string{tools.Read, tools.Glob, tools.Grep}, a.Say("flag.tools", text.Data{"All": strings.Join(onceTools, ",")}))
-	f.StringVarP(&o.permission, "permission", "p", modeDefault, a.Say("flag.permission"))
+	f.StringVarP(&o.permission, "permission", "p", tools.ModeDefault, a.Say("flag.permission"))
+	f.IntVar(&o.timeout, "timeout", int(permitTimeout/time.Second), a.Say("flag.timeout"))
 	f.Float64VarP(&o.budget, "budget", "b", 0, a.Say("flag.budget"))
 	f.StringVar(&o.resume, "resume", "", a.Say("flag.resume"))
 	f.BoolVar(&o.fork, "fork", false, a.Say("flag.fork"))
 	o.wait.add(f, a)
 	a.addConfine(f, &o.confine)
 	a.addReach(f, &o.reach)
+	a.addPartial(f)
 	return c
 }
 
@@ -82,10 +82,14 @@ func (o onceOptions) check(a *app) error {
 		}
 	}
 	switch {
-	case !slices.Contains([]string{modeDefault, modePlan, modeEdits, modeBypass}, o.permission):
+	case !slices.Contains(tools.Modes, o.permission):
 		return bad("permission", o.permission, "value.permission")
+	case o.timeout < 0 || o.timeout > maxSeconds:
+		return bad("timeout", o.timeout, "value.timeout")
 	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
 		return bad("budget", o.budget, "value.budget")
+	case a.global.partial && !a.global.json:
+		return &usageError{errors.New(a.Say("value.partial"))}
 	case o.fork && o.resume == "":
 		return &usageError{spoken(a.Say("value.fork"))}
 	}
@@ -93,7 +97,7 @@ func (o onceOptions) check(a *app) error {
 }
 
 func (a *app) runOnce(o onceOptions, ask string) error {
-	a.startEvents("once", 0, o.budget)
+	a.startEvents("once", o.patience(), o.budget)
 	if err := errors.Join(o.reach.check(a), o.check(a), o.confine.check(a)); err != nil {
 		return err
 	}
@@ -115,7 +119,25 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 	}
 	o.instructions = a.withoutKeys(o.instructions)
 	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(a.withoutKeys(ask)), place: where, cfg: cfg, redactor: redactor, retry: retry}
+	if r.asks() && a.events == nil {
+		if err := a.openTerminal(redactor); err != nil {
+			return err
+		}
+		defer a.closeTerminal()
+	}
 	return a.supervise(r.run)
+}
+
+// patience is how long a question about a call waits.
+func (o onceOptions) patience() time.Duration { return time.Duration(o.timeout) * time.Second }
+
+// asks says whether the mode has anything to ask about and somebody can be asked: on a terminal that shows what is asked,
+// or by a program.
+func (o *onceRun) asks() bool {
+	mode := o.permission == tools.ModeDefault || o.permission == tools.ModeAcceptEdits
+	changes := slices.ContainsFunc(o.tools, func(name string) bool { return !slices.Contains(looking, name) })
+	there := o.events != nil || isTerminal(o.stdio.In) && isTerminal(o.stdio.Err)
+	return mode && changes && there && o.timeout > 0
 }
 
 // noSession says that there is no such session to go on in.
@@ -132,11 +154,20 @@ type onceRun struct {
 	cfg      config.Config
 	redactor *config.Redactor
 	retry    agent.Retry
+	input    *input // nil: nothing is read
 }
 
 func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
-	if o.ask == "" && o.resume == "" {
-		said, _, err := o.newInput().prompt(ctx, "prompt.new")
+	begins := o.ask == "" && o.resume == ""
+	if begins || o.asks() || o.events != nil {
+		o.input = o.newInput()
+		o.input.deaf = true
+		if o.input.orders != nil {
+			o.input.orders.deaf = true
+		}
+	}
+	if begins {
+		said, _, err := o.input.prompt(ctx, "prompt.new")
 		if err != nil {
 			return err
 		}
@@ -149,11 +180,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	}
 	show := o.reporter()
 	done := &tally{workspace: o.place.workspace}
-	r, err := o.newRig(ctx, o.cfg, o.redactor, rigOptions{
-		place: o.place, human: flower.HumanOptions{Timeout: -1}, bench: o.global.workbench, confine: o.confine, reach: o.reach, trim: o.global.trim,
-		noHandoff: true, print: show, observe: func(ev flower.Event) { done.Event(ev); show.Event(ev) }, budget: o.budget, retry: o.retry, hurry: w.hurry,
-		guard: func(box agent.Toolbox) agent.Toolbox { return permitted{box, o.permission} },
-	})
+	r, err := o.newRig(ctx, o.cfg, o.redactor, o.rigOptions(w, show, done))
 	if err != nil {
 		return err
 	}
@@ -169,10 +196,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		show.Notice("! ", "search.missing", nil)
 	}
 	w.running(r.rt)
-	result, err := r.rt.Run(ctx, flower.Attempt{
-		Step: stepOnce, Prompt: o.ask, SessionID: o.resume, Fork: o.fork, Index: o.global.workbench,
-		Agent: agent.Spec{Name: stepOnce, Instructions: o.instructions, Tools: o.tools},
-	})
+	result, err := o.work(ctx, r)
 	err = withMore(err, o.again("once", "--resume", result.SessionID, "--budget"))
 	if o.events != nil {
 		o.ending(done, result, err)
@@ -195,6 +219,53 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	return nil
 }
 
+func (o *onceRun) rigOptions(w *watch, show reporter, done *tally) rigOptions {
+	opts := rigOptions{
+		place: o.place, human: flower.HumanOptions{Timeout: -1, NoLog: !o.global.workbench}, bench: o.global.workbench, confine: o.confine, reach: o.reach,
+		trim: o.global.trim, noHandoff: true, print: show, budget: o.budget, retry: o.retry, hurry: w.hurry, permits: o.asks(),
+		observe: func(ev flower.Event) {
+			done.Event(ev)
+			o.input.follow(ev)
+			show.Event(ev)
+			if o.tty != nil {
+				o.tty.Event(ev)
+			}
+		},
+	}
+	if o.timeout > 0 {
+		opts.human.Timeout = o.patience()
+	}
+	switch {
+	case o.input == nil:
+	case o.input.orders != nil:
+		o.input.orders.interrupt, opts.interrupt = w.interrupt, o.input.orders.goOn
+	case o.asks():
+		opts.interrupt = func(ctx context.Context) (string, bool) { return o.input.ask(ctx, o.Say("prompt.interrupt")) }
+	}
+	return opts
+}
+
+// work runs the agent while whoever is there is heard.
+func (o *onceRun) work(ctx context.Context, r *rig) (flower.StepResult, error) {
+	if o.asks() || o.events != nil {
+		if o.tty != nil {
+			o.tty.Attend(tui.Run{Pending: r.human.Pending})
+			defer o.tty.Attend(tui.Run{})
+		}
+		serving, stop := context.WithCancel(ctx)
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			o.input.serve(serving, r.human, false)
+		}()
+		defer func() { stop(); <-served }()
+	}
+	return r.rt.Run(ctx, flower.Attempt{
+		Step: stepOnce, Prompt: o.ask, SessionID: o.resume, Fork: o.fork, Index: o.global.workbench,
+		Agent: agent.Spec{Name: stepOnce, Instructions: o.instructions, Tools: o.tools, Permission: o.permission},
+	})
+}
+
 // reporter tells what happens on the error stream, or programs on the output.
 func (o *onceRun) reporter() reporter {
 	if o.events != nil {
@@ -203,9 +274,14 @@ func (o *onceRun) reporter() reporter {
 	}
 	return newPrinter(o.Printer, printOptions{
 		screen: o.err, width: func() int { return o.lineWidth(o.stdio.Err) }, now: o.Now,
-		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true,
+		workspace: o.place.workspace, verbose: o.global.verbose, lastWords: true, hint: o.questionHint, styles: o.styled(),
 		budget: o.budget, prices: tilde(o.cfg.Prices.Path, o.place.home),
 	})
+}
+
+// questionHint says under a question about a call how to answer it.
+func (o *onceRun) questionHint(flower.Question) string {
+	return o.Say("hint.permit", text.Data{"Time": text.Elapsed(o.patience())})
 }
 
 // ending says to programs how the run has ended.
@@ -225,40 +301,4 @@ func (o *onceRun) ending(done *tally, result flower.StepResult, err error) {
 			e.Answer = &result.Text
 		}
 	})
-}
-
-// permitted is a toolbox under a permission mode. Commands that are allowed at all are held to reading in every mode
-// but the last.
-type permitted struct {
-	agent.Toolbox
-	mode string
-}
-
-// Tools implements agent.Toolbox.
-func (p permitted) Tools(spec agent.Spec, env agent.Env) ([]agent.Tool, error) {
-	spec.EphemeralShell = spec.EphemeralShell || p.mode != modeBypass
-	list, err := p.Toolbox.Tools(spec, env)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range list {
-		files := t.Name == tools.Write || t.Name == tools.Edit || t.Name == tools.NotebookEdit
-		if files && (p.mode == modeDefault || p.mode == modePlan) {
-			list[i].Run = refuse
-		}
-		if tools.FromServer(t.Name) && !t.Looks && p.mode != modeBypass {
-			list[i].Run = refuseServer
-		}
-	}
-	return list, nil
-}
-
-// refuse answers a call that would change a file.
-func refuse(context.Context, agent.Call) (agent.ToolResult, error) {
-	return agent.DeniedResult("Refused: this run must not change any file, and that is intended. Say in your answer what you would change."), nil
-}
-
-// refuseServer answers a call to a server that may change something.
-func refuseServer(context.Context, agent.Call) (agent.ToolResult, error) {
-	return agent.DeniedResult("Refused: this run uses only those tools of servers that are marked as reading, and that is intended. Say in your answer what you would do."), nil
 }

@@ -3,14 +3,11 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"flower"
 	"flower/internal/text"
@@ -23,76 +20,37 @@ const maxOrder = 6*maxRequest + 4<<10
 // promptNames are what prompts are called in events.
 var promptNames = map[string]string{"prompt.new": "request", "prompt.wake": "wake", "prompt.interrupt": "interrupt"}
 
-// order is one line of standard input with --json.
-type order struct {
-	Type   string  `json:"type"` // request, answer, remark or interrupt
-	ID     string  `json:"id"`   // of an answer: the question's
-	Text   *string `json:"text"`
-	Option *int    `json:"option"` // of an answer, instead of a text: the number of an option, from 1
-}
-
-// parseOrder reads one line. Keys that are not known are errors: a misspelt one would make an answer empty, which
-// means something.
-func parseOrder(line string) (order, error) {
-	var o order
-	if !utf8.ValidString(line) {
-		return o, errors.New("not valid UTF-8")
-	}
-	dec := json.NewDecoder(strings.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&o); err != nil {
-		return o, fmt.Errorf("no JSON object as expected: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return o, errors.New("more than one JSON value on the line")
-	}
-	return o, o.check()
-}
-
-func (o order) check() error {
-	id, said, option := o.ID != "", o.Text != nil, o.Option != nil
-	switch {
-	case o.Type == "answer" && !id:
-		return errors.New(`an answer needs the "id" of its question`)
-	case o.Type == "answer" && said == option:
-		return errors.New(`an answer needs either a "text" or an "option"`)
-	case o.Type == "answer":
-		return nil
-	case o.Type != "request" && o.Type != "remark" && o.Type != "interrupt":
-		return fmt.Errorf("type %q: there are request, answer, remark and interrupt", o.Type)
-	case id || option:
-		return fmt.Errorf(`"id" and "option" belong to an answer, not to %s`, o.Type)
-	case !said && o.Type != "interrupt":
-		return fmt.Errorf(`%s needs a "text"`, o.Type)
-	}
-	return nil
-}
-
-func (o order) text() string {
-	if o.Text == nil {
-		return ""
-	}
-	return *o.Text
-}
-
 // orders is the side of a program that drives a run. A line that cannot be used is told by an error event, and nothing
 // else is lost by it.
 type orders struct {
 	app       *app
-	lines     <-chan string
-	interrupt func() bool // stops the agent at work; false if there is none
+	lines     <-chan orderLine
+	interrupt func() bool             // stops the agent at work; false if there is none
+	side      func(sideQuestion) bool // takes a question beside the work, false if too many wait; nil: nobody answers any
+	deaf      bool                    // nobody hears remarks
+	stashed   *string                 // of the order new: what is wanted, for the next who asks
+	sides     int                     // side questions that were asked
 
 	mu      sync.Mutex
-	asked   map[string]int // questions that wait, with how many options they have
-	typed   *order         // the interrupt that is being obeyed
-	capture chan *string   // takes what to go on with after it; nil sent means the end
+	asked   map[string]int    // questions that wait, with how many options they have
+	closed  map[string]string // how those ended that do not wait any more
+	typed   *order            // the interrupt that is being obeyed
+	capture chan *string      // takes what to go on with after it; nil sent means the end
 	ended   bool
+}
+
+// orderLine is a line of standard input with its number, from 1.
+type orderLine struct {
+	n    int
+	text string
 }
 
 // newOrders begins to read. The goroutine that reads is left behind when the program ends, as that of newInput.
 func newOrders(a *app) *orders {
-	lines := make(chan string)
-	o := &orders{app: a, lines: lines, asked: map[string]int{}, interrupt: func() bool { return false }}
+	lines := make(chan orderLine)
+	o := &orders{
+		app: a, lines: lines, asked: map[string]int{}, closed: map[string]string{}, interrupt: func() bool { return false },
+	}
 	if a.stdio.In == nil {
 		close(lines)
 		return o
@@ -100,10 +58,13 @@ func newOrders(a *app) *orders {
 	go func() {
 		defer close(lines)
 		in := bufio.NewReaderSize(a.stdio.In, 64<<10)
-		for {
+		for n := 1; ; n++ {
 			line, err := readLine(in, maxOrder)
+			if n == 1 {
+				line = strings.TrimPrefix(line, "\uFEFF") // some write one before everything
+			}
 			if strings.TrimSpace(line) != "" {
-				lines <- line
+				lines <- orderLine{n, line}
 			}
 			if err != nil {
 				return
@@ -113,54 +74,90 @@ func newOrders(a *app) *orders {
 	return o
 }
 
-// next waits for an order that can be understood; false at the end of the input.
-func (o *orders) next(ctx context.Context) (order, string, bool, error) {
+// next waits for an order that can be understood; false at the end of the input. What only asks how things stand is
+// answered here.
+func (o *orders) next(ctx context.Context) (order, orderLine, bool, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return order{}, "", false, context.Cause(ctx)
+			return order{}, orderLine{}, false, context.Cause(ctx)
 		case line, ok := <-o.lines:
 			if !ok {
-				return order{}, "", false, nil
+				return order{}, orderLine{}, false, nil
 			}
-			got, err := o.parse(line)
-			if err == nil {
+			got, err := o.parse(line.text)
+			switch {
+			case err != nil:
+				o.refuse(line, err)
+			case got.Type == orderStatus:
+				o.app.events.write(statusEvent{lookAt(ctx, o.app.events.workspace, o.app.abs(o.app.global.runDir))})
+			default:
 				return got, line, true, nil
 			}
-			o.refuse(line, err.Error())
 		}
 	}
 }
 
 func (o *orders) parse(line string) (order, error) {
 	if len(line) > maxOrder {
-		return order{}, spoken(o.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
+		return order{}, wrongOrder(hintOrder, "%s", o.app.Say("request.long", text.Data{"KiB": maxRequest >> 10}))
 	}
 	got, err := parseOrder(line)
 	if err == nil {
-		err = o.app.checkRequest(got.text())
+		if long := o.app.checkRequest(got.text()); long != nil {
+			err = wrongOrder("say it in fewer words", "%s", long.Error())
+		}
 	}
 	return got, err
 }
 
-func (o *orders) refuse(line, why string) { o.app.events.refuse(line, oneLine(why)) }
+func (o *orders) refuse(line orderLine, why error) { o.app.events.refuse(line, why) }
 
 // request waits for what is wanted, at the beginning or at wake.
 func (o *orders) request(ctx context.Context, what string) (said string, ok bool, err error) {
+	if said := o.stashed; said != nil {
+		o.stashed = nil
+		return *said, true, nil
+	}
 	o.app.events.write(promptEvent{what})
 	for {
 		got, line, ok, err := o.next(ctx)
-		switch {
-		case err != nil || !ok:
+		if err != nil || !ok {
 			return "", false, err
-		case got.Type == "request", got.Type == "remark":
-			return strings.TrimSpace(o.app.withoutKeys(got.text())), true, nil
-		case got.Type == "interrupt":
-			return "", false, &stopError{exitInterrupt}
 		}
-		o.refuse(line, "no question waits")
+		said = strings.TrimSpace(o.app.withoutKeys(got.text()))
+		switch got.Type {
+		case orderRequest, orderRemark:
+			return said, true, nil
+		case orderInterrupt:
+			return "", false, &stopError{exitInterrupt}
+		case orderNew:
+			if what == "remark" {
+				o.refuse(line, errNewBeside)
+				continue
+			}
+			if wanted := said; wanted != "" {
+				o.stashed = &wanted
+			}
+			return "/new", true, nil
+		case orderAnswer:
+			o.refuse(line, wrongOrder("answer a prompt with a request", "no question waits"))
+		case orderAside:
+			o.refuse(line, wrongOrder("ask when the work has begun", "nothing is at work that could be asked about"))
+		}
 	}
 }
+
+var (
+	errNewBeside = wrongOrder("end the other flower first, or use another run directory", "another flower is at work here")
+	errAtWork    = wrongOrder(`say it as a remark`, "a run is at work")
+	errNewAtWork = wrongOrder(`{"type":"interrupt"} twice ends this run; then start flower --new`, "a run is at work")
+	errDeaf      = wrongOrder(`{"type":"interrupt","text":"..."} makes it go on with your words`, "a single agent hears no remarks while it works")
+	errNoSides   = wrongOrder("only flower go answers side questions", "nobody is there for side questions")
+	errSidesFull = wrongOrder("ask again when one is answered", "%d side questions wait already", asideQueue)
+	errNothing   = wrongOrder("interrupt when an agent is at work", "nothing is at work that could be interrupted")
+	errEmpty     = wrongOrder("say something", "an empty text says nothing")
+)
 
 // serve obeys until ctx is done or the input ends; whoever starts it waits for it.
 func (o *orders) serve(ctx context.Context, human *flower.Human) {
@@ -173,7 +170,7 @@ func (o *orders) serve(ctx context.Context, human *flower.Human) {
 			o.end(human)
 			return
 		}
-		if why := o.obey(ctx, human, got); why != "" && ctx.Err() == nil {
+		if why := o.obey(ctx, human, got); why != nil {
 			o.refuse(line, why)
 		}
 	}
@@ -193,70 +190,113 @@ func (o *orders) end(human *flower.Human) {
 }
 
 // obey does what an order says; else it says why not.
-func (o *orders) obey(ctx context.Context, human *flower.Human, got order) (why string) {
+func (o *orders) obey(ctx context.Context, human *flower.Human, got order) error {
 	switch got.Type {
-	case "answer":
+	case orderAnswer:
 		return o.answer(human, got)
-	case "interrupt":
+	case orderInterrupt:
 		return o.stop(ctx, human, got)
-	case "request":
-		return "a run is at work: say it as a remark"
+	case orderRequest:
+		return errAtWork
+	case orderNew:
+		return errNewAtWork
+	case orderAside:
+		return o.aside(got)
 	}
 	if capture := o.captured(); capture != nil {
 		capture <- got.Text // buffered
-		return ""
+		return nil
 	}
 	return o.remark(ctx, human, got.text())
 }
 
-func (o *orders) remark(ctx context.Context, human *flower.Human, said string) (why string) {
-	if said = o.app.withoutKeys(said); strings.TrimSpace(said) == "" {
-		return "an empty remark says nothing"
+func (o *orders) remark(ctx context.Context, human *flower.Human, said string) error {
+	said = o.app.withoutKeys(said)
+	switch {
+	case o.deaf:
+		return errDeaf
+	case strings.TrimSpace(said) == "":
+		return errEmpty
 	}
-	if err := human.Say(ctx, said); err != nil {
-		return "not kept, say it again later: " + oneLine(err.Error())
+	// The line was taken: that the work ends at this moment must not lose it.
+	if err := human.Say(context.WithoutCancel(ctx), said); err != nil {
+		return wrongOrder("say it again later", "not kept: %s", oneLine(err.Error()))
 	}
-	return ""
+	return nil
 }
 
-func (o *orders) answer(human *flower.Human, got order) (why string) {
+func (o *orders) aside(got order) error {
+	q := sideQuestion{id: got.ID, text: strings.TrimSpace(o.app.withoutKeys(got.text()))}
+	o.sides++
+	if q.id == "" {
+		q.id = fmt.Sprint("aside-", o.sides)
+	}
+	switch {
+	case o.side == nil:
+		return errNoSides
+	case q.text == "":
+		return errEmpty
+	case !o.side(q):
+		return errSidesFull
+	}
+	return nil
+}
+
+func (o *orders) answer(human *flower.Human, got order) error {
 	o.mu.Lock()
 	options, waits := o.asked[got.ID]
 	o.mu.Unlock()
 	said := o.app.withoutKeys(got.text())
-	if got.Option != nil {
-		said = strconv.Itoa(*got.Option)
+	var picked []string
+	for i, n := range got.numbers() {
+		switch {
+		case !waits: // said below
+		case options == 0:
+			return wrongOrder("answer with a text", "the question has no options")
+		case n < 1 || n > options:
+			return wrongOrder(fmt.Sprintf("pick 1 to %d, or answer with a text", options), "option %d: the question has %d", n, options)
+		case slices.Contains(got.numbers()[:i], n):
+			return wrongOrder("pick each once", "option %d is there twice", n)
+		}
+		picked = append(picked, strconv.Itoa(n))
 	}
+	if len(picked) > 0 {
+		said = strings.Join(picked, ",")
+	}
+	if waits && human.Answer(got.ID, said) {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	how, was := o.closed[got.ID]
 	switch {
-	case !waits:
-		return "no question with this id waits"
-	case got.Option != nil && (*got.Option < 1 || *got.Option > options):
-		return fmt.Sprintf("option %d: the question has %d", *got.Option, options)
-	case !human.Answer(got.ID, said):
-		return "no question with this id waits"
+	case was:
+		return wrongOrder("it was not taken; say it as a remark", "the question with this id does not wait any more: %s", how)
+	case waits: // its end is not told yet
+		return wrongOrder("it was not taken; say it as a remark", "the question with this id does not wait any more")
 	}
-	return ""
+	return wrongOrder(`take "id" from a question event`, "no question with this id waits")
 }
 
 // stop interrupts the agent at work. A second interrupt, while it is asked what to go on with, ends the run.
-func (o *orders) stop(ctx context.Context, human *flower.Human, got order) (why string) {
+func (o *orders) stop(ctx context.Context, human *flower.Human, got order) error {
 	if capture := o.captured(); capture != nil {
 		capture <- nil
-		return ""
+		return nil
 	}
 	o.mu.Lock()
 	o.typed = &got
 	o.mu.Unlock()
 	if o.interrupt() {
-		return ""
+		return nil
 	}
 	o.mu.Lock()
 	o.typed = nil
 	o.mu.Unlock()
-	if strings.TrimSpace(got.text()) != "" {
+	if strings.TrimSpace(got.text()) != "" && !o.deaf {
 		return o.remark(ctx, human, got.text()) // it is not lost
 	}
-	return "nothing is at work that could be interrupted"
+	return errNothing
 }
 
 // captured is who waits for what to go on with after an interrupt, who gets it then; nil is nobody.
@@ -306,7 +346,9 @@ func (o *orders) follow(ev flower.Event) {
 	switch ev := ev.(type) {
 	case flower.Asked:
 		o.asked[ev.Question.ID] = len(ev.Question.Options)
+		delete(o.closed, ev.Question.ID) // one that was cut off is asked again
 	case flower.Settled:
 		delete(o.asked, ev.Question.ID)
+		o.closed[ev.Question.ID] = string(ev.How)
 	}
 }

@@ -480,6 +480,10 @@ func (p *printer) settled(ev flower.Settled) {
 		flower.Given: "answer.given", flower.Skipped: "answer.skipped", flower.TimedOut: "answer.timeout",
 		flower.Nobody: "answer.nobody", flower.OverMax: "answer.quota",
 	}[ev.How]
+	if ev.Question.Permission != nil {
+		p.permitted(ev)
+		return
+	}
 	if ev.Decision {
 		switch ev.How {
 		case flower.Skipped:
@@ -492,6 +496,19 @@ func (p *printer) settled(ev flower.Settled) {
 		}
 	}
 	p.say("+ ", id, text.Data{"Answer": ev.Answer, "Question": oneLine(ev.Question.Text)})
+	p.gap()
+}
+
+// permitted says what became of a question about a call.
+func (p *printer) permitted(ev flower.Settled) {
+	id := map[flower.AnswerKind]string{
+		flower.Given: "permit.words", flower.Skipped: "permit.refused", flower.TimedOut: "permit.timeout", flower.Nobody: "permit.nobody",
+	}[ev.How]
+	mark := "x "
+	if ev.Allowed {
+		mark, id = "+ ", "permit.allowed"
+	}
+	p.say(mark, id, text.Data{"Answer": ev.Answer})
 	p.gap()
 }
 

@@ -50,8 +50,7 @@ type rigOptions struct {
 	noHandoff bool
 	evidence  bool       // checks of the goal that are commands are run for the judge
 	trees     *isolation // nil is none
-	// guard goes around the toolbox; nil is none.
-	guard func(agent.Toolbox) agent.Toolbox
+	permits   bool       // the person is asked about calls that an agent's mode does not allow; else those are refused
 
 	print     reporter
 	observe   func(flower.Event)
@@ -72,6 +71,9 @@ func (a *app) loadConfig() (config.Config, *config.Redactor, error) {
 	a.err.hide(redactor.Redact)
 	if a.events != nil {
 		a.events.screen.hide(redactor.Redact)
+		if a.events.pieces != nil {
+			a.events.pieces.longest = redactor.Longest()
+		}
 	}
 	a.redact = redactor.Redact
 	own, bad := prices(cfg.Prices)
@@ -143,7 +145,7 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		Windows: r.windows, NoHandoff: opts.noHandoff, Checker: checks, Isolation: isolated,
 		OnInterrupt: opts.interrupt, Observe: opts.observe, Lang: a.promptLang(), BudgetUSD: opts.budget, Meter: opts.meter, Now: a.Now,
 	})
-	if err == nil && a.events != nil {
+	if err == nil && a.events != nil && opts.print == reporter(a.events) { // side questions are a run of their own
 		a.events.of(r.rt.RunID())
 	}
 	return r, err
@@ -178,6 +180,9 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 		Commands: r.commands, Sandbox: opts.confine.sandbox(a), Granted: opts.confine.granted,
 		Web: opts.reach.web(a), Servers: r.servers, Search: cfg.Searches(opts.reach.search),
 	}
+	if opts.permits {
+		boxOptions.Permit = a.permits(r.human, opts.human.Timeout)
+	}
 	if opts.bench {
 		boxOptions.Bench = bench
 	}
@@ -190,9 +195,6 @@ func (a *app) newEngine(r *rig, log agent.Log, cfg config.Config, redactor *conf
 	var toolbox agent.Toolbox = box
 	if opts.trees != nil {
 		toolbox = tools.Isolate(box, opts.trees)
-	}
-	if opts.guard != nil {
-		toolbox = opts.guard(toolbox)
 	}
 	retry := opts.retry
 	retry.Room = r.room

@@ -21,6 +21,7 @@ type globalFlags struct {
 	workbench bool
 	trim      bool
 	json      bool
+	partial   bool // of go and once
 }
 
 // execute parses the arguments and runs the command they name. Without one the arguments are a request: the root has
@@ -88,6 +89,11 @@ func (a *app) addGlobal(flags *pflag.FlagSet) {
 	flags.BoolVarP(&a.global.trim, "trim", "T", false, a.Say("flag.trim"))
 	flags.BoolVar(&a.global.json, "json", false, a.Say("flag.json"))
 	flags.String("lang", "", a.Say("flag.lang", text.Data{"Langs": langs()})) // read by askedLang, before everything else
+}
+
+// addPartial adds the flag that answers are told in pieces, where there are events.
+func (a *app) addPartial(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.global.partial, "partial", false, a.Say("flag.partial"))
 }
 
 func langs() string {

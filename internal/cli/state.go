@@ -33,6 +33,7 @@ type state struct {
 	Running   *runningState  `json:"running"`
 	LastRun   *lastRunState  `json:"last_run"`
 	Totals    totalState     `json:"totals"`
+	Asides    *asideState    `json:"asides"`
 	Problems  []problemState `json:"problems"`
 
 	notContinued []flower.NotContinued // those of Problems that have a text of their own
@@ -113,6 +114,15 @@ type totalState struct {
 	Usage transcript.Usage `json:"usage"`
 }
 
+// asideState is what side questions have cost; it is part of the totals.
+type asideState struct {
+	Questions int     `json:"questions"`
+	CostUSD   float64 `json:"cost_usd"`
+	Unpriced  bool    `json:"unpriced"`
+
+	Usage transcript.Usage `json:"usage"`
+}
+
 type problemState struct {
 	Reason string `json:"reason"`
 	Step   string `json:"step"`
@@ -156,6 +166,7 @@ func lookAt(ctx context.Context, workspace, runDir string) *state {
 	m := <-read
 	s.problem("manifest_unreadable", m.err)
 	s.readRows(m.rows)
+	s.readAsides()
 	s.problem("store_unreadable", unread)
 	return s
 }
@@ -275,6 +286,24 @@ func (s *state) readRows(rows []flower.StepResult) {
 	}
 	l.StartedAt, l.EndedAt = stampJSON(l.began), stampJSON(l.ended)
 	s.LastRun = l
+}
+
+// readAsides sums up the books of side questions.
+func (s *state) readAsides() {
+	rows, err := flower.ReadManifest(filepath.Join(s.RunDir, asideDir))
+	s.problem("manifest_unreadable", err)
+	if len(rows) == 0 {
+		return
+	}
+	s.Asides = &asideState{Questions: len(rows)}
+	for _, row := range rows {
+		s.Asides.CostUSD += row.CostUSD
+		s.Asides.Unpriced = s.Asides.Unpriced || row.Unpriced
+		s.Asides.Usage = s.Asides.Usage.Add(row.Usage)
+	}
+	s.Totals.CostUSD += s.Asides.CostUSD
+	s.Totals.Unpriced = s.Totals.Unpriced || s.Asides.Unpriced
+	s.Totals.Usage = s.Totals.Usage.Add(s.Asides.Usage)
 }
 
 // active notes that something happened in a step.

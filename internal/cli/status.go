@@ -162,6 +162,7 @@ func (s *status) runs() {
 	last := s.LastRun
 	if last == nil {
 		s.field("status.last", s.Say("status.none"))
+		s.asides()
 		return
 	}
 	ended := s.Say("status.ok", text.Data{"Step": s.p.label(last.Step)})
@@ -181,5 +182,13 @@ func (s *status) runs() {
 		"When": minuteOf(last.ended), "Time": text.Elapsed(last.ended.Sub(last.began).Round(time.Millisecond)),
 		"Cost": cost(s.Printer, last.CostUSD, last.Unpriced, last.Usage), "Ended": ended,
 	}))
+	s.asides()
 	s.field("status.total", s.Say("status.sum", text.Data{"N": s.Totals.Runs, "Cost": cost(s.Printer, s.Totals.CostUSD, s.Totals.Unpriced, s.Totals.Usage)}))
+}
+
+// asides says what side questions have cost; their books are not those of the work.
+func (s *status) asides() {
+	if a := s.Asides; a != nil {
+		s.field("status.asides", s.Say("status.asked", text.Data{"N": a.Questions, "Cost": cost(s.Printer, a.CostUSD, a.Unpriced, a.Usage)}))
+	}
 }

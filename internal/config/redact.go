@@ -187,7 +187,10 @@ func isWord(c byte) bool { return in(alnum+"_", c) }
 
 // Redactor takes secrets out of text: exact values and known shapes of keys.
 // A nil Redactor knows the shapes only. It is safe for concurrent use.
-type Redactor struct{ values *strings.Replacer }
+type Redactor struct {
+	values  *strings.Replacer
+	longest int // value, in bytes
+}
 
 // NewRedactor returns a Redactor for the values in use, also as base64, in hex,
 // in a URL, and escaped for JSON and HTML. Values under 8 bytes are ignored.
@@ -205,7 +208,19 @@ func NewRedactor(secrets ...string) *Redactor {
 	for _, s := range secrets {
 		pairs = append(pairs, s, mark)
 	}
-	return &Redactor{values: strings.NewReplacer(pairs...)}
+	r := &Redactor{values: strings.NewReplacer(pairs...)}
+	if len(secrets) > 0 {
+		r.longest = len(secrets[0])
+	}
+	return r
+}
+
+// Longest is the length of the longest value that is looked for, in bytes.
+func (r *Redactor) Longest() int {
+	if r == nil {
+		return 0
+	}
+	return r.longest
 }
 
 // encodings are the forms in which a secret leaves a program that encodes what
