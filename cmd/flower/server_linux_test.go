@@ -133,23 +133,40 @@ func (s *serverRun) servers() (pids []string) {
 	return pids
 }
 
-// keepers are the processes that watch over commands, as the books have them.
+// keepers are the processes that watch over the servers, as the books have them. That of the last command may still be
+// about to end.
 func (s *serverRun) keepers() (pids []int) {
 	s.Helper()
-	paths, err := filepath.Glob(filepath.Join(s.dir, "runs", "commands", "*.json"))
-	if err != nil || len(paths) != 2 {
-		s.Fatalf("commands %v, %v", paths, err)
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		var record struct{ Keeper struct{ PID int } }
-		if err == nil {
-			err = json.Unmarshal(data, &record)
+	late := time.After(30 * time.Second)
+	for {
+		paths, err := filepath.Glob(filepath.Join(s.dir, "runs", "commands", "*.json"))
+		if err != nil {
+			s.Fatal(err)
 		}
-		if err != nil || record.Keeper.PID <= 1 {
-			s.Fatalf("%s: %v", path, err)
+		if len(paths) == 2 {
+			for _, path := range paths {
+				pids = append(pids, s.keeper(path))
+			}
+			return pids
 		}
-		pids = append(pids, record.Keeper.PID)
+		select {
+		case <-late:
+			s.Fatalf("commands %v", paths)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	return pids
+}
+
+// keeper is the one that a record names.
+func (s *serverRun) keeper(path string) int {
+	s.Helper()
+	data, err := os.ReadFile(path)
+	var record struct{ Keeper struct{ PID int } }
+	if err == nil {
+		err = json.Unmarshal(data, &record)
+	}
+	if err != nil || record.Keeper.PID <= 1 {
+		s.Fatalf("%s: %v", path, err)
+	}
+	return record.Keeper.PID
 }
