@@ -125,7 +125,7 @@ func (a *app) report(err error) int {
 	if hint := a.hint(err); hint != "" {
 		line += " - " + hint
 	}
-	a.err.Line("flower: " + line)
+	a.marked(a.err, "", "flower: "+line)
 	return code
 }
 

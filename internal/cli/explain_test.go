@@ -178,7 +178,7 @@ func TestExplain(t *testing.T) {
 		{"en", errors.New("what nobody has thought of"), `^what nobody has thought of$`},
 		{"fr", &flower.StepError{Step: flower.StepWork, Err: fmt.Errorf("x: %w", &agent.ModelError{Status: 529, Type: "overloaded_error", Message: "Overloaded"})},
 			`^travail a échoué : le point d'accès est surchargé : 529 overloaded_error: Overloaded \(x\)$`},
-		{"zh", &flower.StepError{Step: flower.StepWork, Err: &flower.Abort{Cause: flower.RoundsUsed, Rounds: 3, Judge: "缺文件"}}, `^干活 失败:做了 3 轮仍未达成:缺文件$`},
+		{"zh", &flower.StepError{Step: flower.StepWork, Err: &flower.Abort{Cause: flower.RoundsUsed, Rounds: 3, Judge: "缺文件"}}, `^干活失败:做了 3 轮仍未达成:缺文件$`},
 		{"fr", &agent.LimitError{Turns: 1}, `^la limite de 1 échange est atteinte$`},
 		{"es", errors.Join(flower.ErrNoSession, errors.New("other")), `^no existe esa sesión; other$`},
 		{"de", fmt.Errorf("open store /p: %w: %w: table x has columns y", sqlite.ErrNotDatabase, sqlite.ErrForeign), `^das ist kein Sitzungsspeicher von flower: es enthält die Tabellen eines anderen Programms`},

@@ -18,24 +18,22 @@ import (
 // firstHelp is what "flower help" shows, on one screen of 24 rows: what a newcomer does first, and which commands there
 // are. Flags and exit codes are in --help.
 func (a *app) firstHelp(root *cobra.Command) string {
+	width := a.helpWidth()
 	var out strings.Builder
-	out.WriteString(a.Say("help.what") + "\n\n")
-	row := func(indent int, words, meaning string) {
-		out.WriteString("  " + text.Fit(words, indent) + text.Truncate(meaning, defaultWidth-indent-2) + "\n")
-	}
-	out.WriteString(a.Say("help.first") + "\n")
-	request := `flower "` + a.Say("help.request") + `"`
-	indent := max(text.Width(request), len("flower setup")) + 2
-	row(indent, "flower demo", a.Say("help.demo"))
-	row(indent, "flower setup", a.Say("help.setup"))
-	row(indent, request, a.Say("help.ask"))
-	out.WriteString("\n" + a.Say("usage.commands") + "\n")
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() {
-			row(root.Commands()[0].NamePadding()+1, c.Name(), c.Short)
-		}
-	}
-	out.WriteString("\n" + a.Say("help.more") + "\n")
+	say := func(id string) { out.WriteString(strings.Join(text.Wrap(a.Say(id), width), "\n") + "\n") }
+	say("help.what")
+	out.WriteString("\n")
+	say("help.first")
+	out.WriteString(columns([][2]string{
+		{"flower demo", a.Say("help.demo")},
+		{"flower setup", a.Say("help.setup")},
+		{`flower "` + a.Say("help.request") + `"`, a.Say("help.ask")},
+	}, width))
+	out.WriteString("\n")
+	say("usage.commands")
+	out.WriteString(columns(commandsOf(root), width))
+	out.WriteString("\n")
+	say("help.more")
 	return out.String()
 }
 

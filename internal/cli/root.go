@@ -109,6 +109,7 @@ func langs() string {
 func (a *app) finish(root *cobra.Command) {
 	root.InitDefaultCompletionCmd(root.Name()) // which makes the command only if there are arguments
 	root.SetUsageFunc(func(c *cobra.Command) error { a.out.Text(a.usage(c)); return nil })
+	root.SetHelpFunc(a.showHelp)
 	a.finishEach(root)
 }
 

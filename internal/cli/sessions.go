@@ -185,35 +185,52 @@ func (a *app) listSessions(ctx context.Context, asJSON bool) error {
 			a.out.Line(a.Say("session.none"))
 		}
 		p := newPrinter(a.Printer, printOptions{screen: a.out, width: func() int { return a.lineWidth(a.stdio.Out) }, now: a.Now})
-		for _, t := range list {
-			s.line(p, t, lineage, steps)
-		}
+		s.write(p, list, lineage, steps)
 		return nil
 	})
 }
 
-// line writes one session: "*" is one that a step goes on in.
-func (s *shelf) line(p *printer, t shelved, lineage, steps map[string][]string) {
-	mark := "  "
+// write writes sessions, one on each line; on a terminal that is too narrow for that, one on two lines. Elsewhere a line
+// is there to be taken apart, whatever its width.
+func (s *shelf) write(p *printer, list []shelved, lineage, steps map[string][]string) {
+	narrow := false
+	for _, t := range list {
+		mark, words := s.parts(p, t, lineage, steps)
+		narrow = narrow || text.Width(mark+strings.Join(words, "  ")) > p.width()
+	}
+	narrow = narrow && isTerminal(s.stdio.Out)
+	for _, t := range list {
+		mark, words := s.parts(p, t, lineage, steps)
+		if !narrow {
+			s.out.Line(mark + strings.Join(words, "  "))
+			continue
+		}
+		s.out.Line(mark + words[0])
+		p.block("    ", strings.Join(words[1:], " · "))
+	}
+}
+
+// parts are what there is to say of a session, its id first. The mark "*" is one that a step goes on in.
+func (s *shelf) parts(p *printer, t shelved, lineage, steps map[string][]string) (mark string, words []string) {
+	mark = "  "
 	if len(lineage[t.ID]) > 0 {
 		mark = "* "
 	}
-	parts := []string{t.ID, minuteOf(t.Changed), s.Say("status.entries", text.Data{"N": t.Entries})}
+	words = []string{t.ID, minuteOf(t.Changed), s.Say("status.entries", text.Data{"N": t.Entries})}
 	if n := len(t.Subagents); n > 0 {
-		parts = append(parts, s.Say("session.subagents", text.Data{"N": n}))
+		words = append(words, s.Say("session.subagents", text.Data{"N": n}))
 	}
 	var names []string
 	for _, label := range steps[t.ID] {
 		names = append(names, p.label(label))
 	}
 	if len(names) > 0 {
-		parts = append(parts, strings.Join(names, " / "))
+		words = append(words, strings.Join(names, " / "))
 	}
-	// On one line whatever the width: it is there to be copied, or taken apart.
-	for i := range parts {
-		parts[i] = oneLine(parts[i])
+	for i := range words {
+		words[i] = oneLine(words[i])
 	}
-	s.out.Line(mark + strings.Join(parts, "  "))
+	return mark, words
 }
 
 // deleteSession holds the session from before it looks whether it is needed until it is gone.

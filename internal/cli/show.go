@@ -33,7 +33,7 @@ func (a *app) showSession(ctx context.Context, id string) error {
 			workspace: s.workspace, verbose: r.verbose,
 		})
 		lineage, steps := s.steps()
-		s.line(r.p, t, lineage, steps)
+		s.write(r.p, []shelved{t}, lineage, steps)
 		r.all()
 		return nil
 	})

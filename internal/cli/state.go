@@ -102,6 +102,7 @@ type lastRunState struct {
 
 	Usage transcript.Usage `json:"usage"`
 
+	verdict      string // where the last row is of a judge
 	began, ended time.Time
 }
 
@@ -270,7 +271,7 @@ func (s *state) readRows(rows []flower.StepResult) {
 		st.active(row.EndedAt)
 	}
 	s.Totals.Runs = len(runs)
-	l := &lastRunState{Run: last.Run, Step: last.Step, OK: last.OK, began: last.StartedAt, ended: last.EndedAt}
+	l := &lastRunState{Run: last.Run, Step: last.Step, OK: last.OK, verdict: last.Verdict, began: last.StartedAt, ended: last.EndedAt}
 	if last.Error != "" {
 		l.Error = &last.Error
 	}

@@ -120,12 +120,20 @@ func (s *status) documents() {
 func (s *status) steps() {
 	id := "status.steps"
 	for _, st := range s.Steps {
-		line := s.p.stepName(st.Name)
+		name, session := s.p.stepName(st.Name), ""
 		if st.Session != nil {
-			line += "  " + *st.Session
+			session = *st.Session
+		}
+		line := strings.TrimSpace(name + "  " + session)
+		fits := session == "" || nameWidth+1+text.Width(line) <= s.p.width()
+		if !fits {
+			line = name
 		}
 		s.field(id, line)
 		id = ""
+		if !fits {
+			s.p.block("  ", session) // it is there to be copied
+		}
 		var parts []string
 		if st.Stored {
 			parts = append(parts, s.Say("status.entries", text.Data{"N": st.Entries}))
@@ -166,6 +174,9 @@ func (s *status) runs() {
 		return
 	}
 	ended := s.Say("status.ok", text.Data{"Step": s.p.label(last.Step)})
+	if last.OK && last.verdict != "" { // that the judge ended well says nothing of the work
+		ended = s.Say("status.judged", text.Data{"Step": s.p.label(last.Step), "Verdict": s.Say("verdict." + last.verdict)})
+	}
 	if !last.OK {
 		// The books are English, as logs are.
 		reason := ""

@@ -10,30 +10,58 @@ import (
 	"flower/internal/text"
 )
 
-// usage is what help shows below its first lines. It is written here and not by the flag library, whose own words are
-// English, and which counts bytes where it should count cells.
+// Measures of a page of help, in cells.
+const (
+	helpWidth   = 100 // of its lines at most: longer ones are hard to read
+	leastColumn = 24  // of a second column; narrower it goes below the first
+)
+
+// showHelp writes what a command does and how it is used.
+func (a *app) showHelp(c *cobra.Command, _ []string) {
+	does := c.Long
+	if does == "" {
+		does = c.Short
+	}
+	a.out.Text(strings.Join(text.Lines(does, a.helpWidth()), "\n") + "\n\n" + a.usage(c))
+}
+
+func (a *app) helpWidth() int {
+	return min(max(a.lineWidth(a.stdio.Out), leastWidth), helpWidth)
+}
+
+// usage is how a command is called: its own commands, its flags, and the exit codes. It is written here and not by the
+// flag library, whose own words are English, and which counts bytes where it should count cells.
 func (a *app) usage(c *cobra.Command) string {
 	var out strings.Builder
-	out.WriteString(a.Say("usage.title") + "\n  " + c.UseLine() + "\n")
-	if c.HasAvailableSubCommands() {
-		out.WriteString("\n" + a.Say("usage.commands") + "\n")
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() {
-				out.WriteString("  " + text.Fit(sub.Name(), sub.NamePadding()) + " " + sub.Short + "\n")
-			}
+	out.WriteString(a.Say("usage.title") + "\n")
+	for _, line := range text.Wrap(c.UseLine(), a.helpWidth()-2) {
+		out.WriteString("  " + line + "\n")
+	}
+	table := func(id string, rows [][2]string) {
+		if len(rows) > 0 {
+			out.WriteString("\n" + a.Say(id) + "\n" + columns(rows, a.helpWidth()))
 		}
 	}
-	if c.HasAvailableLocalFlags() {
-		out.WriteString("\n" + a.Say("usage.flags") + "\n" + a.flagUsages(c.LocalFlags()))
-	}
-	if c.HasAvailableInheritedFlags() {
-		out.WriteString("\n" + a.Say("usage.global") + "\n" + a.flagUsages(c.InheritedFlags()))
-	}
-	out.WriteString("\n" + a.Say("exit.title") + "\n")
+	var codes [][2]string
 	for _, code := range exitCodes {
-		fmt.Fprintf(&out, "  %-15s%s\n", code.codes, a.Say(code.id))
+		codes = append(codes, [2]string{code.codes, a.Say(code.id)})
 	}
+	table("usage.commands", commandsOf(c))
+	table("usage.flags", a.flags(c.LocalFlags()))
+	table("usage.global", a.flags(c.InheritedFlags()))
+	table("exit.title", codes)
 	return out.String()
+}
+
+// commandsOf lists the commands below a command, and what they do.
+func commandsOf(c *cobra.Command) [][2]string {
+	var rows [][2]string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			rows = append(rows, [2]string{sub.Name(), sub.Short})
+		}
+	}
+	return rows
 }
 
 // valueNames are the messages of what a flag's value is called, by its type's name. A switch has none.
@@ -42,35 +70,55 @@ var valueNames = map[string]string{
 	patienceType: "usage.duration",
 }
 
-// flagUsages are flags and what they mean in two columns.
-func (a *app) flagUsages(flags *pflag.FlagSet) string {
-	type row struct{ flag, meaning string }
-	var rows []row
-	width := 0
-	flags.VisitAll(func(f *pflag.Flag) {
+// flags lists flags: how they are written, and what they mean.
+func (a *app) flags(set *pflag.FlagSet) [][2]string {
+	var rows [][2]string
+	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
 			return
 		}
-		left := "      --" + f.Name
+		written := "    --" + f.Name
 		if f.Shorthand != "" {
-			left = "  -" + f.Shorthand + ", --" + f.Name
+			written = "-" + f.Shorthand + ", --" + f.Name
 		}
-		name, meaning := pflag.UnquoteUsage(f)
+		value, means := pflag.UnquoteUsage(f)
 		if id := valueNames[f.Value.Type()]; id != "" && !strings.Contains(f.Usage, "`") {
-			name = a.Say(id)
+			value = a.Say(id)
 		}
-		if name != "" {
-			left += " " + name
+		if value != "" {
+			written += " " + value
 		}
 		if value := shownDefault(f); value != "" {
-			meaning += " (" + a.Say("usage.default", text.Data{"Value": value}) + ")"
+			means += " (" + a.Say("usage.default", text.Data{"Value": value}) + ")"
 		}
-		rows = append(rows, row{left, meaning})
-		width = max(width, text.Width(left))
+		rows = append(rows, [2]string{written, means})
 	})
-	var out strings.Builder
+	return rows
+}
+
+// columns lays rows out in two columns, the second one wrapped; where it would be too narrow, it goes below.
+func columns(rows [][2]string, width int) string {
+	const indent, gap, below = 2, 2, 8
+	first := 0
 	for _, r := range rows {
-		out.WriteString(text.Fit(r.flag, width) + "   " + r.meaning + "\n")
+		first = max(first, text.Width(r[0]))
+	}
+	var out strings.Builder
+	if start := indent + first + gap; width-start >= leastColumn {
+		for _, r := range rows {
+			lead := strings.Repeat(" ", indent) + text.Fit(r[0], first+gap)
+			for _, line := range text.Wrap(r[1], width-start) {
+				out.WriteString(lead + line + "\n")
+				lead = strings.Repeat(" ", start)
+			}
+		}
+		return out.String()
+	}
+	for _, r := range rows {
+		fmt.Fprintf(&out, "%*s%s\n", indent, "", r[0])
+		for _, line := range text.Wrap(r[1], width-below) {
+			fmt.Fprintf(&out, "%*s%s\n", below, "", line)
+		}
 	}
 	return out.String()
 }
