@@ -39,7 +39,7 @@ func (d *dialogue) ask(ctx context.Context, q question) (string, error) {
 		prompt += " [" + q.shown + "]"
 	}
 	for {
-		d.out.Text(prompt + ": ")
+		d.out.Text(strings.Join(text.Wrap(prompt+":", max(leastWidth, d.lineWidth(d.stdio.Out))-1), "\n") + " ")
 		said, err := d.line(ctx, q.secret)
 		if err != nil {
 			d.out.Line("")

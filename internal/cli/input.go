@@ -122,7 +122,7 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 	for {
 		if in.terminal {
-			in.show("", in.app.Say(id))
+			in.show(in.app.Say(id))
 		}
 		said, ok, err := in.next(ctx)
 		if err != nil || !in.terminal {
@@ -137,13 +137,12 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 }
 
-// show writes what is asked under a mark; the line to type on follows.
-func (in *input) show(mark, prompt string) {
-	if in.app.tty != nil {
-		in.app.marked(in.app.out, mark, prompt)
-		return
+// show writes what is asked; the line to type on follows.
+func (in *input) show(prompt string) {
+	in.app.marked(in.app.out, "", prompt)
+	if in.app.tty == nil {
+		in.app.out.Text("> ")
 	}
-	in.app.out.Text(mark + prompt + "\n> ")
 }
 
 // serve hands lines over until ctx is done or the input ends; whoever starts it waits for it. patient says that
@@ -288,7 +287,10 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	if ended {
 		return "", false
 	}
-	in.show("! ", prompt)
+	if in.app.tty == nil {
+		in.app.out.Line("") // the terminal has shown ^C on the line
+	}
+	in.app.marked(in.app.out, "! ", prompt)
 	select {
 	case said, ok := <-answer:
 		return said, ok

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -144,7 +145,8 @@ func TestTerminalLines(t *testing.T) {
 	d.next()
 	// A line that is asked for goes where it was asked.
 	taken, prompted := make(chan string), make(chan struct{})
-	d.in.app.out = newScreen(writerFunc(func([]byte) { close(prompted) }), false)
+	var first sync.Once
+	d.in.app.out = newScreen(writerFunc(func([]byte) { first.Do(func() { close(prompted) }) }), false)
 	go func() {
 		said, ok := d.in.ask(context.Background(), "Say something")
 		if !ok {

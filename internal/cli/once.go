@@ -209,8 +209,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 	if err := o.out.Err(); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
-	// On one line whatever the width: it is there to be copied.
-	o.err.Line("== " + o.Say("once.closing", text.Data{
+	o.marked(o.err, "== ", o.Say("once.closing", text.Data{
 		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Flower": o.again("once", "--resume", result.SessionID),
 	}))
 	for _, line := range done.done(o.Printer) {

@@ -247,15 +247,17 @@ func (a *app) marked(s *screen, mark, words string) {
 	if s == a.err {
 		stream = a.stdio.Err
 	}
-	if !isTerminal(stream) {
-		s.Line(mark + words)
-		return
+	lines := strings.Split(words, "\n")
+	if isTerminal(stream) {
+		lines = text.Lines(s.Clean(words), max(leastWidth, a.lineWidth(stream))-text.Width(mark))
 	}
-	width := max(leastWidth, a.lineWidth(stream))
 	lead := mark
 	var out strings.Builder
-	for _, line := range text.Lines(s.Clean(words), width-text.Width(mark)) {
-		out.WriteString(lead + line + "\n")
+	for _, line := range lines {
+		if line = lead + line; a.styled() && isTerminal(stream) {
+			line = styled(mark, line)
+		}
+		out.WriteString(line + "\n")
 		lead = strings.Repeat(" ", text.Width(mark))
 	}
 	s.Text(out.String())

@@ -23,6 +23,10 @@ func (p *printer) styled(mark, s string) string {
 	if !p.opts.styles {
 		return s
 	}
+	return styled(mark, s)
+}
+
+func styled(mark, s string) string {
 	sign, _, _ := strings.Cut(strings.TrimSpace(mark), " ") // "?   1) " is of a question
 	l, ok := looks[sign]
 	switch {

@@ -68,6 +68,9 @@ func apart(line string, at, limit, n int, whole bool) int {
 	case from >= at || at >= to: // in none
 		return at
 	case address && whole && from == 0:
+		if strings.Trim(line[to:], closing+" ") == "" {
+			return len(line) // a mark that closes the sentence does not stand alone
+		}
 		return len(line) - len(strings.TrimLeft(line[to:], closing))
 	case strings.TrimSpace(line[:from]) != "" && (address && whole || Width(line[from:to]) <= n):
 		return from

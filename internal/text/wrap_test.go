@@ -63,7 +63,7 @@ func TestLines(t *testing.T) {
 		{"- ", 10, []string{"- "}},
 		{"see https://example.com/a/b for more", 12, []string{"see", "https://example.com/a/b", "for more"}},
 		{"- https://example.com/a/b。", 12, []string{"- https://example.com/a/b。"}},
-		{"详见https://example.com/a/b 。", 12, []string{"详见", "https://example.com/a/b", "。"}},
+		{"详见https://example.com/a/b 。", 12, []string{"详见", "https://example.com/a/b 。"}},
 	}
 	for _, tt := range tests {
 		if got := Lines(tt.s, tt.n); strings.Join(got, "\n") != strings.Join(tt.want, "\n") {

@@ -281,7 +281,7 @@ func (v *view) status(width int) string {
 		room := width - text.Width(sign) - text.Width(fixed)
 		if room >= min(leastDetail, text.Width(what)) || len(less) == 0 {
 			row := text.Truncate(sign+text.Truncate(what, room)+fixed, width)
-			if v.question.id != "" {
+			if v.question.id != "" || a.busy && !a.stopped.IsZero() { // it waits for the person
 				return v.bold(row)
 			}
 			return v.dim(row)
