@@ -122,7 +122,7 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 	for {
 		if in.terminal {
-			in.show(in.app.Say(id))
+			in.show("", in.app.Say(id))
 		}
 		said, ok, err := in.next(ctx)
 		if err != nil || !in.terminal {
@@ -137,9 +137,9 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 	}
 }
 
-// show writes what is asked; the line to type on follows.
-func (in *input) show(prompt string) {
-	in.app.marked(in.app.out, "", prompt)
+// show writes what is asked under a mark; the line to type on follows.
+func (in *input) show(mark, prompt string) {
+	in.app.marked(in.app.out, mark, prompt)
 	if in.app.tty == nil {
 		in.app.out.Text("> ")
 	}
@@ -290,7 +290,7 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	if in.app.tty == nil {
 		in.app.out.Line("") // the terminal has shown ^C on the line
 	}
-	in.app.marked(in.app.out, "! ", prompt)
+	in.show("! ", prompt)
 	select {
 	case said, ok := <-answer:
 		return said, ok
