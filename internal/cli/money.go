@@ -117,7 +117,7 @@ func (p *printer) spent(usd float64, unpriced bool) string {
 }
 
 func (p *printer) budgetLow(ev agent.BudgetLow) {
-	data := text.Data{"Spent": text.Dollars(ev.SpentUSD, p.unpriced), "Limit": plainDollars(ev.LimitUSD), "Agent": ev.Agent}
+	data := text.Data{"Spent": text.Dollars(ev.SpentUSD, p.unpriced), "Limit": plainDollars(ev.LimitUSD), "Agent": p.agentName(ev.Agent)}
 	if ev.Agent == "" {
 		p.say("! ", "budget.low", data)
 		return

@@ -353,7 +353,7 @@ func (p *printer) attempt(ev flower.AttemptStarted) {
 		p.block("-- ", what)
 	}
 	if p.opts.verbose {
-		p.say(". ", "attempt.session", text.Data{"Session": ev.SessionID, "Agent": ev.Agent})
+		p.say(". ", "attempt.session", text.Data{"Session": ev.SessionID, "Agent": p.agentName(ev.Agent)})
 	}
 }
 

@@ -122,7 +122,9 @@ func (p *printer) started(ev agent.Started) {
 }
 
 // agentName is a subagent's kind as people read it.
-func (p *printer) agentName(name string) string {
+func (p *printer) agentName(name string) string { return agentName(p.Printer, name) }
+
+func agentName(p *text.Printer, name string) string {
 	if name == workerName {
 		return p.Say("agent.worker")
 	}

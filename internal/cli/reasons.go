@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net"
@@ -351,7 +352,7 @@ func (x explainer) work(err error) (explanation, bool) {
 	case *flower.FullError:
 		return x.tree(e.Err)
 	case *flower.WindowError:
-		return is("error.window", text.Data{"Window": text.Tokens(e.Window), "Source": e.Source, "Agent": e.Agent, "Floor": text.Tokens(e.Floor)})
+		return is("error.window", text.Data{"Window": text.Tokens(e.Window), "Source": e.Source, "Agent": agentName(x.Printer, e.Agent), "Floor": text.Tokens(e.Floor)})
 	case *flower.HandoffError:
 		if e.Degraded {
 			return is("error.handoff.degraded", text.Data{"Path": e.Path})
@@ -404,6 +405,8 @@ func (x explainer) system(err error) (explanation, bool) {
 		return explanation{words: x.Say("error.large", text.Data{
 			"Path": tilde(e.Path, x.home), "Size": text.Bytes(e.Size), "Max": text.Bytes(e.Max),
 		})}, true
+	case *json.SyntaxError:
+		return explanation{words: x.Say("mcp.json"), details: []string{oneLine(e.Error())}}, true
 	case syscall.Errno:
 		if id := errnos[e]; id != "" {
 			return explanation{words: x.Say(id) + " (" + unix.ErrnoName(e) + ")"}, true

@@ -91,6 +91,26 @@ func TestLoad(t *testing.T) {
 			want: "token=t<home/.claude/settings.json url=https://gate<home/.claude/settings.json model=user-model<" + user,
 		},
 		{
+			name:    "settings of Claude Code in a directory of their own",
+			environ: []string{"HOME=@/home", "CLAUDE_CONFIG_DIR=@/own", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files: map[string]string{
+				"own/settings.json": `{"env":{"ANTHROPIC_API_KEY":"own"}}`, "home/.claude/settings.json": `{"env":{"ANTHROPIC_API_KEY":"home"}}`,
+			},
+			want: "key=own<own/settings.json url=https://h<environment model=m<environment",
+		},
+		{
+			name:    "a directory of settings without any is no reason to look in the usual one",
+			environ: []string{"HOME=@/home", "CLAUDE_CONFIG_DIR=@/own", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files:   map[string]string{"home/.claude/settings.json": `{"env":{"ANTHROPIC_API_KEY":"home"}}`},
+			want:    "url=https://h<environment model=m<environment", noCreds: true,
+		},
+		{
+			name:    "a relative directory of settings",
+			environ: []string{"CLAUDE_CONFIG_DIR=own", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
+			files:   map[string]string{"own/settings.json": `{"env":{"ANTHROPIC_AUTH_TOKEN":"own"}}`},
+			want:    "token=own<own/settings.json url=https://h<environment model=m<environment",
+		},
+		{
 			name:    "settings of Claude Code that are none",
 			environ: []string{"HOME=@/home", "ANTHROPIC_MODEL=m", "ANTHROPIC_BASE_URL=https://h"},
 			files:   map[string]string{"home/.claude/settings.json": `{"env":["ANTHROPIC_API_KEY"`},
@@ -301,6 +321,43 @@ func TestSearches(t *testing.T) {
 		c, err := Load(Options{Environ: append(test.environ, "ANTHROPIC_API_KEY=k")})
 		if got := c.Searches(test.mode); err != nil || got != test.want {
 			t.Errorf("%v with %q: %v, %v", test.environ, test.mode, got, err)
+		}
+	}
+}
+
+// The values of ANTHROPIC_CUSTOM_HEADERS are secrets, wherever they stand and whatever the headers are called.
+func TestCustomHeadersAreSecrets(t *testing.T) {
+	const gate, basic, bare = "gate-0123456789abcdef", "dXNlcjpwYXNzd29yZA==", "only-a-value-0123456789"
+	headers := "X-Gate: " + gate + "\nProxy-Authorization: Basic " + basic + "\r\n" + bare + "\n: \nX-Empty:\n"
+	settings, err := json.Marshal(map[string]any{"env": map[string]string{envCustomHeaders: headers}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := place(t, map[string]string{"home/.claude/settings.json": string(settings)})
+	for name, opts := range map[string]Options{
+		"environment": {Environ: []string{envCustomHeaders + "=" + headers, "ANTHROPIC_API_KEY=k"}},
+		"settings":    {Environ: []string{"HOME=" + dir + "/home", "ANTHROPIC_API_KEY=k"}},
+	} {
+		c, err := Load(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := ""
+		for _, o := range c.Origins() {
+			shown += o.Name + " = " + o.Value + "\n"
+		}
+		r := NewRedactor(c.Secrets()...)
+		printed := r.Redact("a " + gate + " b " + basic + " c " + bare + " d Basic " + basic)
+		for _, secret := range []string{gate, basic, bare} {
+			if strings.Contains(printed, secret) || strings.Contains(shown, secret) {
+				t.Errorf("%s: %s is shown:\n%s\n%s", name, secret, printed, shown)
+			}
+		}
+		if !strings.Contains(shown, "ANTHROPIC_CUSTOM_HEADERS = X-Gate: …cdef, Proxy-Authorization: …ZA==, …6789") {
+			t.Errorf("%s: shown as\n%s", name, shown)
+		}
+		if out := fmt.Sprintf("%v %+v", c, c.Headers); strings.Contains(out, gate) {
+			t.Errorf("%s: printed %s", name, out)
 		}
 	}
 }
