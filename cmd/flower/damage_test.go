@@ -368,8 +368,8 @@ func TestStoreOfOthers(t *testing.T) {
 		name, sql, says string
 		code            int
 	}{
-		{"newer", `INSERT INTO flower_schema VALUES (999, 'later', 0)`, `flower: .*written by a newer flower.* - nothing was changed; update flower, or .* -r`, 4},
-		{"foreign", `DROP TABLE entries; DROP TABLE flower_schema`, `flower: .*tables of another program - nothing was changed; use another run directory .*`, 2},
+		{"newer", `INSERT INTO flower_schema VALUES (999, 'later', 0)`, `flower: a newer flower has written this store: .* - nothing was changed; update flower, or .* -r`, 4},
+		{"foreign", `DROP TABLE entries; DROP TABLE flower_schema`, `flower: .*tables of another program .* - nothing was changed; use another run directory .*`, 2},
 	} {
 		s.sub(test.name, func(s *site) {
 			s.restore()
