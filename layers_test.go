@@ -24,6 +24,7 @@ var layers = map[string]int{
 var same = map[string]bool{
 	"flower/transcript -> flower/internal/shell":        true, // one function decides what is ephemeral
 	"flower/internal/config -> flower/internal/disk":    true,
+	"flower/internal/mcp -> flower/internal/proc":       true, // what is started has a keeper
 	"flower/internal/disk -> flower/internal/failpoint": true, // which does nothing
 }
 

@@ -21,7 +21,7 @@ import (
 // TestMain makes this binary the program under test as well: scripts that call flower run flowerUnderTest in a process
 // of its own, so that signals, exit codes and terminals are real.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"flower": flowerUnderTest})
+	testscript.Main(m, map[string]func(){"flower": flowerUnderTest, "mcpserver": mcpServer})
 }
 
 // hasty is the rule of retries without pauses.
@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": model, "requests": requests, "tree": tree, "columns": columns, "fill": fill, "lines": lines,
-			"session": session, "interrupt": interrupt, "resumable": resumable, "named": named, "events": events,
+			"session": session, "interrupt": interrupt, "resumable": resumable, "named": named, "events": events, "mcphttp": mcpHTTP,
 		},
 	})
 }

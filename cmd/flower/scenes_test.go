@@ -84,6 +84,8 @@ var scenes = map[string]scene{
 	// says so of.
 	"searching":     {player: searching},
 	"searching-not": {player: searching, noSearch: modeltest.RefusedByName, allow: func(p modeltest.Problem) bool { return p.Kind == modeltest.KindSearch }},
+	// serving: an agent that calls what it is told to, "TOOL INPUT", and says what came of it.
+	"serving": {player: serving},
 	// sly: an answer full of control sequences and a key.
 	"sly": {player: func() modeltest.Player {
 		return modeltest.Say("\x1b[2J\x1b]0;owned\x07visible \x1b[8mtext\x1b[0m, key " + modeltest.DefaultKey)

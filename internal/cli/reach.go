@@ -94,11 +94,11 @@ func (o reachFlags) web(a *app) tools.WebOptions {
 }
 
 // open starts the servers, confined as commands are, and says which do not work.
-func (o reachFlags) open(ctx context.Context, a *app, p place, confine confineFlags, environ []string, show reporter) (*mcp.Set, error) {
+func (o reachFlags) open(ctx context.Context, a *app, p place, confine confineFlags, opts mcp.Options, show reporter) (*mcp.Set, error) {
 	if len(o.servers) == 0 {
 		return nil, nil
 	}
-	opts := mcp.Options{Environ: environ, Dir: p.workspace, Proxy: config.Proxy(a.env), Version: release()}
+	opts.Dir, opts.Proxy, opts.Version = p.workspace, config.Proxy(a.env), release()
 	if box := confine.sandbox(a); box != nil {
 		box.Places = slices.Concat(box.Places, []string{p.workspace}, confine.granted, sandbox.Repository(p.workspace))
 		confined, err := sandbox.New(*box)

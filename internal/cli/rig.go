@@ -125,7 +125,9 @@ func (a *app) newRig(ctx context.Context, cfg config.Config, redactor *config.Re
 		return nil, err
 	}
 	r.windows = a.newWindows(cfg, r.model, opts.window)
-	if r.servers, err = opts.reach.open(ctx, a, opts.place, opts.confine, proc.ScrubEnv(a.env, cfg.Secrets()...), opts.print); err != nil {
+	if r.servers, err = opts.reach.open(ctx, a, opts.place, opts.confine, mcp.Options{
+		Environ: proc.ScrubEnv(a.env, cfg.Secrets()...), Commands: r.commands, Hurry: opts.hurry,
+	}, opts.print); err != nil {
 		return nil, err
 	}
 	engine, err := a.newEngine(r, kept, cfg, redactor, opts)

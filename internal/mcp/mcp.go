@@ -21,15 +21,15 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"flower/internal/proc"
 )
 
 // Options of a Set. The zero value is useful.
@@ -38,6 +38,10 @@ type Options struct {
 	Environ []string
 	// Dir is where programs run; "" is the current directory.
 	Dir string
+	// Commands starts programs and ends what they leave behind. Nil: the Set has one of its own.
+	Commands *proc.Supervisor
+	// Hurry, once closed, says that there is no time: programs that are being ended are killed. Nil: there always is.
+	Hurry <-chan struct{}
 	// Confine is called with the function that starts a program and must call it in the same goroutine, or return an
 	// error. Nil confines nothing.
 	Confine func(start func() error) error
@@ -57,22 +61,15 @@ const (
 	maxDescription = 4000     // bytes
 	maxSchema      = 64 << 10 // bytes
 	maxName        = 128      // of a tool as the model calls it; the API's limit
+	maxMessage     = 16 << 20 // bytes of one message, images in base 64 included
 )
-
-// Tool is one tool of a server.
-type Tool struct {
-	Server, Name string // as the server calls it
-	FullName     string // mcp__server__tool, as the model calls it
-	Description  string
-	Schema       json.RawMessage // of an object, and one that resolves
-	ReadOnly     bool            // the server says that it changes nothing
-}
 
 // Set is the servers of one run. It is safe for concurrent use.
 type Set struct {
 	clients []*client
 	tools   []Tool
 	faults  []error
+	own     *proc.Supervisor // of programs, if the caller has none
 }
 
 // Open starts all servers at once and asks each for its tools. A server that fails is none of its error: see Faults. It
@@ -81,6 +78,10 @@ func Open(ctx context.Context, servers []Server, opts Options) *Set {
 	opts.StartTimeout = cmp.Or(opts.StartTimeout, 30*time.Second)
 	opts.CallTimeout = cmp.Or(opts.CallTimeout, 10*time.Minute)
 	s := &Set{clients: make([]*client, len(servers))}
+	if opts.Commands == nil {
+		s.own = &proc.Supervisor{}
+		opts.Commands = s.own
+	}
 	found := make([][]Tool, len(servers))
 	faults := make([][]error, len(servers))
 	var all sync.WaitGroup
@@ -138,6 +139,9 @@ func (s *Set) Close() {
 		all.Go(c.close)
 	}
 	all.Wait()
+	if s.own != nil {
+		s.own.Close()
+	}
 }
 
 // client is one server. mu guards link; whoever needs a link while it is being made waits.
@@ -212,7 +216,7 @@ func (c *client) connect(ctx context.Context) (*link, error) {
 		if l.program, err = start(c.server, c.opts); err != nil {
 			return nil, err
 		}
-		transport = &sdk.IOTransport{Reader: l.program.stdout, Writer: l.program.stdin}
+		transport = &sdk.IOTransport{Reader: l.program.Output, Writer: impatient{l.program.Input}, MaxLineLength: maxMessage}
 	}
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "flower", Version: cmp.Or(c.opts.Version, "0")},
 		&sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}}).Connect(ctx, transport, nil)
@@ -238,7 +242,7 @@ func (c *client) overHTTP() sdk.Transport {
 		base.Proxy = func(r *http.Request) (*url.URL, error) { return c.opts.Proxy(r.URL) }
 	}
 	return &sdk.StreamableClientTransport{
-		Endpoint: c.server.URL, DisableStandaloneSSE: true, MaxRetries: -1,
+		Endpoint: c.server.URL, DisableStandaloneSSE: true, MaxRetries: -1, MaxEventSize: maxMessage,
 		HTTPClient: &http.Client{
 			Transport:     withHeaders{base, c.server.Headers},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -257,7 +261,11 @@ func (h withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	for k, v := range h.headers {
 		r.Header.Set(k, v)
 	}
-	return h.next.RoundTrip(r)
+	answer, err := h.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxMessage)
+	}
+	return answer, err
 }
 
 // list asks for the tools, and says what is wrong with those that cannot be offered.
@@ -268,16 +276,21 @@ func (c *client) list(ctx context.Context) (tools []Tool, faults []error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, c.opts.StartTimeout)
 	defer cancel()
-	seen := map[string]bool{}
-	n := 0
+	var theirs []*sdk.Tool
 	for t, err := range l.session.Tools(limited, nil) {
 		if err != nil {
-			return nil, append(faults, &Error{Server: c.server.Name, Why: NotListed, Err: err})
+			return nil, []error{&Error{Server: c.server.Name, Why: NotListed, Err: err}}
 		}
-		if n++; n > maxTools {
-			return tools, append(faults, &Error{Server: c.server.Name, Why: TooManyTools, Detail: strconv.Itoa(maxTools)})
+		if len(theirs) == maxTools {
+			faults = append(faults, &Error{Server: c.server.Name, Why: TooManyTools, Detail: strconv.Itoa(maxTools)})
+			break
 		}
-		tool, bad := c.tool(t)
+		theirs = append(theirs, t)
+	}
+	names := c.names(theirs)
+	seen := map[string]bool{}
+	for i, t := range theirs {
+		tool, bad := c.tool(t, names[i])
 		if bad == nil && seen[tool.FullName] {
 			bad = &Error{Why: ToolTwice}
 		}
@@ -290,41 +303,6 @@ func (c *client) list(ctx context.Context) (tools []Tool, faults []error) {
 		tools = append(tools, tool)
 	}
 	return tools, faults
-}
-
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
-// tool is a tool as it is offered, or what is wrong with it.
-func (c *client) tool(t *sdk.Tool) (Tool, *Error) {
-	out := Tool{
-		Server: c.server.Name, Name: t.Name, Description: strings.ToValidUTF8(t.Description, "\uFFFD"),
-		FullName: "mcp__" + c.server.Name + "__" + notInNames.ReplaceAllString(t.Name, "_"),
-		ReadOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
-	}
-	if len(out.Description) > maxDescription {
-		out.Description = strings.ToValidUTF8(out.Description[:maxDescription], "") + " …"
-	}
-	if t.Name == "" || len(out.FullName) > maxName {
-		return Tool{}, &Error{Why: ToolName, Detail: strconv.Itoa(maxName)}
-	}
-	var err error
-	if out.Schema, err = json.Marshal(t.InputSchema); err != nil {
-		return Tool{}, &Error{Why: ToolSchema, Err: err}
-	}
-	if len(out.Schema) > maxSchema {
-		return Tool{}, &Error{Why: SchemaSize, Detail: strconv.Itoa(maxSchema)}
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(out.Schema, &schema); err != nil {
-		return Tool{}, &Error{Why: ToolSchema, Err: err}
-	}
-	if schema.Type != "object" {
-		return Tool{}, &Error{Why: ToolSchema}
-	}
-	if _, err := schema.Resolve(nil); err != nil {
-		return Tool{}, &Error{Why: ToolSchema, Err: err}
-	}
-	return out, nil
 }
 
 // call runs a tool on a connection that lives.
@@ -343,9 +321,12 @@ func (c *client) call(ctx context.Context, name string, input json.RawMessage) (
 		return resultOf(answer), nil
 	case ctx.Err() != nil:
 		return Result{}, errors.New("interrupted; what the call has done is not known")
+	case limited.Err() != nil && !l.answers(ctx):
+		c.drop(l)
+		return Result{}, fmt.Errorf("no answer within %s, and the server answers nothing else either; what the call has done is not known, the next call starts it again", c.opts.CallTimeout)
 	case limited.Err() != nil:
 		return Result{}, fmt.Errorf("no answer within %s; what the call has done is not known", c.opts.CallTimeout)
-	case !l.alive() || broke(err):
+	case !l.alive() || broke(err) || !refusedBy(err) && !l.answers(ctx):
 		if l.program != nil {
 			err = l.program.explain(err)
 		}
@@ -355,10 +336,25 @@ func (c *client) call(ctx context.Context, name string, input json.RawMessage) (
 	return Result{}, fmt.Errorf("server %s: %w", c.server.Name, err)
 }
 
+// answers says whether the server says anything at all: one that is slow does, one that hangs does not, and would keep every
+// later call waiting as long as this one.
+func (l *link) answers(ctx context.Context) bool {
+	limited, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	err := l.session.Ping(limited, nil)
+	return limited.Err() == nil && (err == nil || !broke(err)) // that it knows no ping is an answer
+}
+
+// refusedBy says whether an error is what the server has answered: then there is nothing wrong with the connection.
+func refusedBy(err error) bool {
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire)
+}
+
 // broke says of the error of a call that the connection has ended; that it has may be seen there first.
 func broke(err error) bool {
 	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
+		errors.Is(err, io.ErrClosedPipe) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // drop gives up a connection, unless another one is there already.

@@ -4,106 +4,74 @@ package mcp
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+	"unicode"
+
+	"flower/internal/proc"
 )
 
 // Figures of programs: product settings.
 const (
 	politeTime = 2 * time.Second // between the end of input and SIGTERM, and between that and SIGKILL
+	pingTime   = 2 * time.Second // for a server to say that it is there
+	writeTime  = 5 * time.Second // for a program to read what it is told
 	wordsKept  = 2 << 10         // bytes of the end of what a program says on its standard error
 	wordsShown = 300
 )
 
-// program is a server that was started here, in a process group of its own.
+// program is a server that was started here, behind a keeper as commands are.
 type program struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout io.ReadCloser
-	words  tail
-	ended  chan struct{} // closed when the process has ended and its standard error was read
-
-	once sync.Once // of end
+	*proc.Service
+	words *tail
+	hurry <-chan struct{}
 }
 
 // start starts a server.
 func start(s Server, opts Options) (*program, error) {
-	cmd := exec.Command(s.Command, s.Args...)
-	cmd.Dir, cmd.Env = opts.Dir, append([]string{}, opts.Environ...)
+	env := append([]string{}, opts.Environ...)
 	for k, v := range s.Env {
-		cmd.Env = append(cmd.Env, k+"="+v)
+		env = append(env, k+"="+v)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = politeTime // children may hold standard error
-	p := &program{cmd: cmd, ended: make(chan struct{})}
-	cmd.Stderr = &p.words
-	// Not the pipes of exec: Wait would close the output before it was read to its end.
-	stdinRead, stdin, err := os.Pipe()
+	words := &tail{}
+	service, err := opts.Commands.Serve(proc.Command{Argv: append([]string{s.Command}, s.Args...), Dir: opts.Dir, Env: env, Confine: opts.Confine}, words)
 	if err != nil {
-		return nil, fmt.Errorf("make pipe: %w", err)
-	}
-	stdout, stdoutWrite, err := os.Pipe()
-	if err != nil {
-		_, _ = stdinRead.Close(), stdin.Close()
-		return nil, fmt.Errorf("make pipe: %w", err)
-	}
-	cmd.Stdin, cmd.Stdout = stdinRead, stdoutWrite
-	p.stdin, p.stdout = stdin, stdout
-	begin := cmd.Start
-	if opts.Confine != nil {
-		begin = func() error { return opts.Confine(cmd.Start) }
-	}
-	err = begin()
-	_, _ = stdinRead.Close(), stdoutWrite.Close() // the child has its own
-	if err != nil {
-		_, _ = stdin.Close(), stdout.Close()
 		return nil, err
 	}
-	go func() { // ends with the process, which end sees to
-		defer close(p.ended)
-		_ = cmd.Wait() // how it ended is in ProcessState
-	}()
-	return p, nil
+	return &program{Service: service, words: words, hurry: opts.Hurry}, nil
 }
 
-// end closes the program's input, which asks it to end, and makes sure that it and its group do. It waits for that.
-func (p *program) end() {
-	p.once.Do(func() {
-		_ = p.stdin.Close()
-		if !p.within(politeTime) {
-			p.signal(syscall.SIGTERM)
-			p.within(politeTime)
-		}
-		p.signal(syscall.SIGKILL) // what is left of the group, the program itself if it must
-		<-p.ended
-		_ = p.stdout.Close()
-	})
+// impatient is the input of a program, which may not read it: a write to a full pipe ends for nothing else.
+type impatient struct{ *os.File }
+
+// Write implements io.Writer.
+func (i impatient) Write(b []byte) (int, error) {
+	if err := i.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return 0, err
+	}
+	return i.File.Write(b)
 }
+
+// end closes the program's input, which asks it to end, and makes sure that it and what it has started do. It waits for that.
+func (p *program) end() { p.End(politeTime, p.hurry) }
 
 func (p *program) within(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// signal reaches the group; one that is gone is none of its concern. The group keeps its number as long as it has a
-// member, and is signalled right after the program has ended, so the number is not another's.
-func (p *program) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
-
 // explain adds to an error how the program ended and what it said last.
 func (p *program) explain(err error) error {
-	if p.within(politeTime) && p.cmd.ProcessState != nil {
-		err = fmt.Errorf("%w (%s)", err, p.cmd.ProcessState)
+	if p.within(politeTime) && p.Outcome() != "" {
+		err = fmt.Errorf("%w (%s)", err, p.Outcome())
 	}
 	if said := p.words.String(); said != "" {
 		err = fmt.Errorf("%w; it said: %s", err, said)
@@ -128,11 +96,17 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the end of it in one line.
+// String is the end of it in one line, without control characters.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(t.kept), "\uFFFD")), " ")
+	s := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(t.kept), "\uFFFD"))
+	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > wordsShown {
 		s = "… " + strings.ToValidUTF8(s[len(s)-wordsShown:], "")
 	}

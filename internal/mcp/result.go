@@ -10,7 +10,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const maxText = 1 << 20 // bytes of the text of one result
+// Bounds of one result: product settings.
+const (
+	maxText   = 1 << 20 // bytes of its texts
+	maxImages = 20
+)
 
 // Result is what a tool answered.
 type Result struct {
@@ -29,7 +33,7 @@ type Part struct {
 // other: servers repeat it as text.
 func resultOf(r *sdk.CallToolResult) Result {
 	out := Result{IsError: r.IsError}
-	room := maxText
+	room, images := maxText, 0
 	text := func(s string) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 		if room <= 0 {
@@ -46,6 +50,9 @@ func resultOf(r *sdk.CallToolResult) Result {
 		case *sdk.TextContent:
 			text(c.Text)
 		case *sdk.ImageContent:
+			if images++; images > maxImages {
+				continue
+			}
 			out.Parts = append(out.Parts, Part{Image: c.Data, MediaType: c.MIMEType})
 		case *sdk.AudioContent:
 			text(fmt.Sprintf("[audio left out: %s, %d bytes]", c.MIMEType, len(c.Data)))
@@ -62,6 +69,9 @@ func resultOf(r *sdk.CallToolResult) Result {
 		default:
 			text(fmt.Sprintf("[content left out: %T]", c))
 		}
+	}
+	if images > maxImages {
+		text(fmt.Sprintf("[%d more images left out]", images-maxImages))
 	}
 	if len(out.Parts) == 0 && r.StructuredContent != nil {
 		if data, err := json.Marshal(r.StructuredContent); err == nil {

@@ -17,6 +17,9 @@ type child struct {
 
 func startChild(c *exec.Cmd, opts startOptions) (*child, error) {
 	c.Stdout, c.Stderr = opts.write, opts.write // one pipe for both keeps the order
+	if opts.stdin != nil {
+		c.Stdin, c.Stdout = opts.stdin, opts.stdout
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := opts.confine(c.Start); err != nil {
 		return nil, err
@@ -29,6 +32,9 @@ func startChild(c *exec.Cmd, opts startOptions) (*child, error) {
 	}()
 	return tree, nil
 }
+
+// pid is the main process.
+func (c *child) pid() int { return c.cmd.Process.Pid }
 
 // status is the outcome of the main process, or -1 while it is alive.
 func (c *child) status() (code int, signal string) {

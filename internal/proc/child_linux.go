@@ -53,6 +53,9 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 		ExtraFiles:  []*os.File{controlR, statusW, opts.write},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // no terminal: /dev/tty asks nobody
 	}
+	if opts.stdin != nil {
+		t.keeper.ExtraFiles = append(t.keeper.ExtraFiles, opts.stdin, opts.stdout)
+	}
 	if err := opts.confine(t.keeper.Start); err != nil {
 		_, _ = controlW.Close(), statusR.Close()
 		return nil, err
@@ -60,7 +63,7 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 	t.owner = ownerOf(t.keeper.Process.Pid)
 	t.record = note(opts.records, t)
 	_ = statusW.Close()
-	what := order{path: c.Path, dir: c.Dir, argv: c.Args, env: append(c.Environ(), mark)}
+	what := order{path: c.Path, dir: c.Dir, service: opts.stdin != nil, argv: c.Args, env: append(c.Environ(), mark)}
 	_, err = controlW.Write(what.encode()) // if it fails, so does the reading below
 	said := bufio.NewReader(statusR)
 	if err == nil {
@@ -173,6 +176,9 @@ func (c *child) status() (code int, signal string) {
 	}
 	return outcome(c.how)
 }
+
+// pid is the main process.
+func (c *child) pid() int { return c.main }
 
 // members lists what is alive of the tree.
 func (c *child) members() []process {

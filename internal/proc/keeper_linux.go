@@ -36,6 +36,8 @@ const (
 	controlFD = 3 + iota
 	statusFD
 	outputFD
+	stdinFD // of a service
+	stdoutFD
 )
 
 // drain is the one message that follows on the control pipe.
@@ -50,13 +52,14 @@ func init() {
 // order is what a keeper is to run.
 type order struct {
 	path, dir string
+	service   bool // has standard input and output of its own
 	argv, env []string
 }
 
 // encode writes an order: its length, then strings with NULs between, which no
 // string of a command can hold.
 func (o order) encode() []byte {
-	fields := append([]string{o.path, o.dir, strconv.Itoa(len(o.argv))}, o.argv...)
+	fields := append([]string{o.path, o.dir, strconv.FormatBool(o.service), strconv.Itoa(len(o.argv))}, o.argv...)
 	text := strings.Join(append(fields, o.env...), "\x00")
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
@@ -78,22 +81,22 @@ func readOrder(r io.Reader) (order, error) {
 		return order{}, err
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(fields) < 3 {
+	if len(fields) < 4 {
 		return order{}, errors.New("too short")
 	}
-	argc, err := strconv.Atoi(fields[2])
-	rest := fields[3:]
+	argc, err := strconv.Atoi(fields[3])
+	rest := fields[4:]
 	if err != nil || argc < 1 || argc > len(rest) {
 		return order{}, errors.New("no program")
 	}
-	return order{path: fields[0], dir: fields[1], argv: rest[:argc], env: rest[argc:]}, nil
+	return order{path: fields[0], dir: fields[1], service: fields[2] == "true", argv: rest[:argc], env: rest[argc:]}, nil
 }
 
 // keep is the main function of a keeper.
 func keep() int {
 	// Also what flower itself was given and knows nothing of.
 	if unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil { // before Linux 5.11
-		for fd := controlFD; fd <= outputFD; fd++ {
+		for fd := controlFD; fd <= stdoutFD; fd++ {
 			unix.CloseOnExec(fd)
 		}
 	}
@@ -117,6 +120,9 @@ func keep() int {
 	var main int
 	limited(func() { main, err = launch(what) })
 	_ = unix.Close(outputFD)
+	if what.service {
+		_, _ = unix.Close(stdinFD), unix.Close(stdoutFD) // or nobody would see their end
+	}
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
@@ -156,8 +162,12 @@ func launch(what order) (pid int, err error) {
 		return 0, err
 	}
 	defer func() { _ = null.Close() }()
+	files := []uintptr{null.Fd(), outputFD, outputFD} // one pipe for both keeps the order
+	if what.service {
+		files = []uintptr{stdinFD, stdoutFD, outputFD}
+	}
 	return syscall.ForkExec(what.path, what.argv, &syscall.ProcAttr{
-		Dir: what.dir, Env: what.env, Files: []uintptr{null.Fd(), outputFD, outputFD}, // one pipe for both keeps the order
+		Dir: what.dir, Env: what.env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 }

@@ -175,7 +175,7 @@ func (s *Supervisor) Run(ctx context.Context, cmd Command) (Result, error) {
 	}
 	defer func() { _ = r.Close() }()
 	began := time.Now()
-	tree, err := s.start(c, cmd.Confine, r, w)
+	tree, err := s.start(c, startOptions{confine: cmd.Confine, read: r, write: w})
 	_ = w.Close() // ours; the child has its own
 	if err != nil {
 		return Result{}, fmt.Errorf("run command: %w", err)
@@ -206,7 +206,7 @@ func (s *Supervisor) Run(ctx context.Context, cmd Command) (Result, error) {
 }
 
 // start makes the child known to Close before it runs.
-func (s *Supervisor) start(c *exec.Cmd, confine func(func() error) error, r, w *os.File) (*child, error) {
+func (s *Supervisor) start(c *exec.Cmd, opts startOptions) (*child, error) {
 	s.mu.Lock()
 	closed := s.closed
 	if !closed {
@@ -216,10 +216,11 @@ func (s *Supervisor) start(c *exec.Cmd, confine func(func() error) error, r, w *
 	if closed {
 		return nil, ErrClosed
 	}
-	if confine == nil {
-		confine = func(start func() error) error { return start() }
+	if opts.confine == nil {
+		opts.confine = func(start func() error) error { return start() }
 	}
-	tree, err := startChild(c, startOptions{confine: confine, read: r, write: w, records: s.Records, done: s.all.Done})
+	opts.records, opts.done = s.Records, s.all.Done
+	tree, err := startChild(c, opts)
 	if err != nil {
 		s.all.Done()
 		return nil, err
@@ -231,8 +232,10 @@ func (s *Supervisor) start(c *exec.Cmd, confine func(func() error) error, r, w *
 type startOptions struct {
 	confine     func(start func() error) error
 	read, write *os.File // ends of the pipe for the output
-	records     string   // "" = none
-	done        func()   // called once nothing of the child is left in this process, if it was started
+	// stdin and stdout are what a service has besides, which has its standard error alone on that pipe; both or none.
+	stdin, stdout *os.File
+	records       string // "" = none
+	done          func() // called once nothing of the child is left in this process, if it was started
 }
 
 // leave takes care of a tree whose main process has ended and returns what
@@ -244,6 +247,16 @@ func (s *Supervisor) leave(c *child) []Process {
 		return nil
 	}
 	c.detach()
+	s.keep(c)
+	names := make([]Process, len(members))
+	for i, p := range members {
+		names[i] = Process{PID: p.pid, Name: p.name}
+	}
+	return names
+}
+
+// keep makes it Close's to end a tree.
+func (s *Supervisor) keep(c *child) {
 	s.mu.Lock()
 	closed := s.closed
 	if !closed {
@@ -261,11 +274,6 @@ func (s *Supervisor) leave(c *child) []Process {
 	if closed {
 		c.finish()
 	}
-	names := make([]Process, len(members))
-	for i, p := range members {
-		names[i] = Process{PID: p.pid, Name: p.name}
-	}
-	return names
 }
 
 // Close ends what commands have left behind, SIGTERM first, and waits until it
