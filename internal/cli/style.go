@@ -13,7 +13,7 @@ type look struct {
 var looks = map[string]look{
 	"==": {"1", true}, "=": {"1", false}, "--": {"1", true}, "<-": {"1", true},
 	"?": {"1;35", true},
-	"!": {"31", false}, "x": {"31", false}, "+": {"1", false},
+	"!": {"1;31", false}, "x": {"1;31", false}, "+": {"1", false},
 	">": {"1", false}, "<": {"1", false},
 	".": {"2", true}, "~": {"2", true}, "*": {"2", false},
 }

@@ -24,7 +24,7 @@ func TestStyles(t *testing.T) {
 	if text.Plain(styled) != plain {
 		t.Errorf("the text differs:\n%s", styled)
 	}
-	for _, want := range []string{"\x1b[1m== work", "\x1b[1;35m?   2) 新店", "\x1b[31m! \x1b[0m", "\x1b[1m+ \x1b[0m", "w1| \x1b[31mx\x1b[0m Bash"} {
+	for _, want := range []string{"\x1b[1m== work", "\x1b[1;35m?   2) 新店", "\x1b[1;31m! \x1b[0m", "\x1b[1m+ \x1b[0m", "w1| \x1b[1;31mx\x1b[0m Bash"} {
 		if !strings.Contains(styled, want) {
 			t.Errorf("%q is not in\n%q", want, styled)
 		}

@@ -53,6 +53,11 @@ func wrap(line string, n int, whole bool) []string {
 		if soft := breakAt(line, len(head)); soft > 0 {
 			at = soft
 		}
+		if strings.HasPrefix(strings.TrimLeft(line[at:], " "), dot) { // it stays with what it stands behind
+			if before := breakAt(line, len(strings.TrimRight(line[:at], " "))-1); before > 0 {
+				at = before
+			}
+		}
 		at = apart(line, at, len(head), n, whole)
 		lines = append(lines, strings.TrimRight(line[:at], " "))
 		if line = strings.TrimLeft(line[at:], " "); line == "" {
@@ -60,6 +65,9 @@ func wrap(line string, n int, whole bool) []string {
 		}
 	}
 }
+
+// dot stands between the parts of a line.
+const dot = "· "
 
 // apart moves a break at a place up to limit out of an address or a path.
 func apart(line string, at, limit, n int, whole bool) int {
