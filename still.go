@@ -30,8 +30,14 @@ func (s *stillness) compare(now string) {
 	}
 }
 
+// caches are names of what tools rewrite whenever they are run. What else git ignores may be what was asked for.
+var caches = map[string]bool{
+	"__pycache__": true, ".pytest_cache": true, ".mypy_cache": true, ".ruff_cache": true, ".hypothesis": true, ".cache": true,
+	".gradle": true, ".nyc_output": true, ".parcel-cache": true, ".turbo": true, ".coverage": true, ".eslintcache": true, ".DS_Store": true,
+}
+
 // look is a fingerprint of the workspace: names, sizes, modes and times of its files. The run directory, what flower
-// itself writes down about a run, and git's own bookkeeping do not count, but a commit does. Empty: not known.
+// itself writes down about a run, caches and git's own bookkeeping do not count, but a commit does. Empty: not known.
 func (rt *Runtime) look() string {
 	sum := sha256.New()
 	files := 0
@@ -52,7 +58,9 @@ func (rt *Runtime) look() string {
 		case d.IsDir() && d.Name() == ".git":
 			seeCommits(sum, path)
 			return fs.SkipDir
-		case d.IsDir():
+		case d.IsDir() && caches[d.Name()]:
+			return fs.SkipDir
+		case d.IsDir(), caches[d.Name()], strings.HasSuffix(d.Name(), ".pyc"), strings.HasSuffix(d.Name(), ".tsbuildinfo"):
 			return nil
 		}
 		if files++; files > maxSeenFiles {

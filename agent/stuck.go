@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"flower/transcript"
 )
@@ -54,7 +55,7 @@ func (r *repeats) note(key [sha256.Size]byte, forward bool) (stuck bool) {
 	return r.count[key] >= maxRepeats
 }
 
-// outcomeKey identifies a call together with what came of it.
+// outcomeKey identifies a call together with what came of it, whenever that was.
 func outcomeKey(call transcript.Block, result ToolResult) [sha256.Size]byte {
 	sum := sha256.New()
 	var input bytes.Buffer
@@ -66,12 +67,19 @@ func outcomeKey(call transcript.Block, result ToolResult) [sha256.Size]byte {
 	if result.Essence == "" {
 		essence, _ = json.Marshal(result.Content) // blocks that were stored encode
 	}
-	for _, part := range [][]byte{[]byte(call.Name), input.Bytes(), essence} {
+	for _, part := range [][]byte{[]byte(call.Name), input.Bytes(), passing.ReplaceAll(essence, nil)} {
 		_, _ = fmt.Fprintf(sum, "%d:", len(part)) // a hash takes everything
 		sum.Write(part)
 	}
 	return [sha256.Size]byte(sum.Sum(nil))
 }
+
+// passing is what differs in the output of a command that is run again although nothing else does: days and times, how
+// long something took in seconds or less, and the long numbers of moments and of temporary files. Minutes to go are news.
+var passing = regexp.MustCompile(`\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?` +
+	`|\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?` +
+	`|(?:\d+m)?\d+(?:[.,]\d+)? ?(?:ns|µs|μs|us|ms|secs?|seconds?|s)\b` +
+	`|\d{10,}(?:\.\d+)?`)
 
 func declaresPolling(input json.RawMessage) bool {
 	if !bytes.Contains(input, []byte(PollingKey)) {

@@ -60,6 +60,10 @@ func TestRepetitionIsNoticed(t *testing.T) {
 		"the same work between":    {calls: join([]string{b}, again(look, 2), []string{b}, again(look, 2), []string{b}, again(look, 1)), told: 1},
 		"results that differ":      {calls: again(`clock {}`, 12)},
 		"essence":                  {calls: again(`timed {}`, 5), told: 1},
+		"only times differ":        {calls: again(`test {}`, 5), told: 1},
+		"only times, ten times":    {calls: again(`test {}`, 10), told: 1, stuck: true},
+		"times in a failure":       {calls: again(`failing {}`, 5), told: 1},
+		"a clock between":          {calls: join([]string{`test {}`}, again(a, 2), []string{`test {}`}, again(a, 2), []string{`test {}`}, again(a, 1)), told: 1},
 		"polling":                  {calls: again(`wait {"polling":true}`, 12)},
 		"no polling":               {calls: again(`wait {"polling":false}`, 5), told: 1},
 	}
@@ -77,6 +81,14 @@ func TestRepetitionIsNoticed(t *testing.T) {
 			tools := box{
 				"do": open("do", false, say("did")), "look": open("look", true, say("seen")), "wait": open("wait", true, say("not yet")),
 				"clock": open("clock", true, func(context.Context, agent.Call) (agent.ToolResult, error) { return agent.TextResult(tick()), nil }),
+				"test": open("test", false, func(context.Context, agent.Call) (agent.ToolResult, error) {
+					ticks++
+					return agent.TextResult(fmt.Sprintf("02:%02d:00 ok pkg 0.%02ds (1m%d.5s)\n%d ms, /tmp/x%d, 2026-01-%02dT10:%02d:11Z", ticks, ticks, ticks, ticks, 1700000000+ticks, ticks, ticks)), nil
+				}),
+				"failing": open("failing", false, func(context.Context, agent.Call) (agent.ToolResult, error) {
+					ticks++
+					return agent.ErrorResult(fmt.Sprintf("--- FAIL: TestX (0.%02ds)", ticks)), nil
+				}),
 				"timed": open("timed", false, func(context.Context, agent.Call) (agent.ToolResult, error) {
 					r := agent.TextResult("out, ran " + tick())
 					r.Essence = "out"
@@ -86,7 +98,7 @@ func TestRepetitionIsNoticed(t *testing.T) {
 			model := looper(tt.calls...)
 			e := newEngine(t, model, flower.NewMemoryStore("/w"), tools)
 			events, result, err := run(t, e, agent.Request{
-				Key: key, Spec: agent.Spec{Name: "a", Tools: []string{"do", "look", "wait", "clock", "timed"}}, Prompt: "go",
+				Key: key, Spec: agent.Spec{Name: "a", Tools: []string{"do", "look", "wait", "clock", "timed", "test", "failing"}}, Prompt: "go",
 			})
 			var stuck *agent.StuckError
 			if errors.As(err, &stuck) != tt.stuck || err != nil && !tt.stuck {

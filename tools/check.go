@@ -22,15 +22,15 @@ type CheckResult struct {
 // keepOfCheck is how much of the beginning and of the end of a check's output is kept, in bytes.
 const keepOfCheck = 16_000
 
-// Runnable says whether a text is a command line whose first program there is: one on PATH, one of the shell's own, or an
-// executable file below the workspace that is named by its path.
+// Runnable says whether a text is a command line that may be run as a check, see shell.Checkable, and whose first program
+// there is: one on PATH, one of the shell's own, or an executable file below the workspace that is named by its path.
 func (b *Box) Runnable(text string) bool {
 	name := shell.Program(text)
 	switch {
-	case name == "":
+	case name == "" || !shell.Checkable(text):
 		return false
 	case shellOwn[name]:
-		return strings.TrimSpace(text) != name || name == "true" || name == "false"
+		return strings.TrimSpace(text) != name
 	case strings.ContainsRune(name, filepath.Separator):
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(b.workspace, name)
@@ -47,15 +47,21 @@ var shellOwn = map[string]bool{
 	"command": true, "type": true, "set": true, "export": true, "!": true,
 }
 
-// Check runs a command line in the workspace, in the sandbox of commands, until it ends or ctx is done.
+// Check runs a command line in the workspace, in the sandbox of commands, until it ends or ctx is done. What it leaves
+// running is ended too: the next check begins as this one did.
 func (b *Box) Check(ctx context.Context, command string) CheckResult {
 	cmd := b.command(command)
 	cmd.KeepHead, cmd.KeepTail = keepOfCheck, keepOfCheck
-	res, err := b.commands.Run(ctx, cmd)
+	alone := proc.Supervisor{Records: b.commands.Records}
+	defer alone.Close()
+	res, err := alone.Run(ctx, cmd)
 	if err != nil {
 		return CheckResult{ExitCode: -1, Problem: "not started: " + err.Error()}
 	}
 	out := CheckResult{ExitCode: res.ExitCode, Output: res.Output, Took: res.Duration}
+	if n := len(res.Background); n > 0 {
+		out.Output = strings.TrimSuffix(out.Output, "\n") + "\n[it left " + plural(n, "process") + " running, which flower has ended]"
+	}
 	switch {
 	case res.Canceled, res.TimedOut:
 		out.ExitCode, out.Problem = -1, "stopped after "+short(res.Duration)

@@ -27,13 +27,17 @@ func TestRunnable(t *testing.T) {
 	b, _ := checkBox(t)
 	for text, want := range map[string]bool{
 		"sh -c 'exit 0'":         true,
-		"ls":                     true,
+		"ls":                     false, // says nothing of the work
+		"ls hello.txt":           true,
+		"git push":               false,
+		"echo ok":                false,
+		"python3":                false,
 		"./greet Bob":            true,
 		"cd . && ./greet":        true,
 		"test -f hello.txt":      true,
 		"[ -f hello.txt ]":       true,
 		"! grep -q x hello.txt":  true,
-		"true":                   true,
+		"true":                   false, // a value more often than a check
 		"test":                   false,
 		"hello.txt":              false,
 		"./hello.txt":            false,
