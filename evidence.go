@@ -28,16 +28,22 @@ type Evidence struct {
 	Problem   string  `json:"problem,omitempty"` // why it has no exit code of its own: not started, out of time, ended by a signal
 	DurationS float64 `json:"duration_s"`
 	Dir       string  `json:"dir,omitempty"` // where it was run, if not in the workspace
+
+	Err error `json:"-"` // the same as Problem, for those who tell people; nil where it is read from the books
 }
+
+// What keeps a check from being run.
+var (
+	ErrChecksOutOfTime   = errors.New("not run: the time for all checks was used up")
+	ErrChecksInterrupted = errors.New("not run: the person interrupted")
+)
 
 // Bounds of what is run before a judge is asked: a list of checks may be long and any of them may hang.
 const (
-	maxEvidence     = 20
-	evidenceEach    = 5 * time.Minute
-	evidenceAll     = 20 * time.Minute
-	evidenceOutput  = 2000 // characters for the judge, from the end
-	evidenceSkipped = "not run: the time for all checks was used up"
-	evidenceStopped = "not run: the person interrupted"
+	maxEvidence    = 20
+	evidenceEach   = 5 * time.Minute
+	evidenceAll    = 20 * time.Minute
+	evidenceOutput = 2000 // characters for the judge, from the end
 )
 
 // evidence runs the checks of a goal that are commands, one after the other. Ctrl-C ends the running one and leaves the
@@ -65,12 +71,12 @@ func (rt *Runtime) evidence(ctx context.Context, label string, goal document.Goa
 
 // check runs one command within its time.
 func (rt *Runtime) check(ctx context.Context, command string) Evidence {
-	skipped := Evidence{Command: command, ExitCode: -1, Problem: evidenceSkipped}
 	if ctx.Err() != nil {
+		why := ErrChecksOutOfTime
 		if errors.Is(context.Cause(ctx), ErrInterrupted) {
-			skipped.Problem = evidenceStopped
+			why = ErrChecksInterrupted
 		}
-		return skipped
+		return Evidence{Command: command, ExitCode: -1, Problem: why.Error(), Err: why}
 	}
 	ctx, cancel := context.WithTimeout(ctx, evidenceEach)
 	defer cancel()

@@ -117,7 +117,7 @@ func TestInterruptedEvidence(t *testing.T) {
 	}
 	w.opts = func(o *RuntimeOptions) { o.Checker = h }
 	told, row := w.judged(goalOfCommands)
-	if len(h.ran) != 1 || len(row.Evidence) != 2 || row.Evidence[1].Problem != evidenceStopped || row.Evidence[1].ExitCode != -1 {
+	if len(h.ran) != 1 || len(row.Evidence) != 2 || row.Evidence[1].Problem != ErrChecksInterrupted.Error() || row.Evidence[1].ExitCode != -1 {
 		t.Errorf("ran %q, evidence %+v", h.ran, row.Evidence)
 	}
 	in(t, "the judge was told", told, "not run: the person interrupted")

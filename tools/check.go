@@ -15,9 +15,30 @@ import (
 type CheckResult struct {
 	ExitCode int    // -1 if it did not end by itself
 	Output   string // stdout and stderr, cut in the middle if it is long; secrets taken out
-	Problem  string // why there is no exit code of its own; empty if there is
+	Err      error  // *CheckError: why there is no exit code of its own; nil if there is
 	Took     time.Duration
 }
+
+// CheckError is a command that did not end by itself.
+type CheckError struct {
+	Signal string        // that ended it
+	After  time.Duration // when its time was over, or the run was stopped
+	Err    error         // why it was not started
+}
+
+// Error implements error.
+func (e *CheckError) Error() string {
+	switch {
+	case e.Err != nil:
+		return "not started: " + e.Err.Error()
+	case e.Signal != "":
+		return "ended by " + e.Signal
+	}
+	return "stopped after " + short(e.After)
+}
+
+// Unwrap returns why it was not started.
+func (e *CheckError) Unwrap() error { return e.Err }
 
 // keepOfCheck is how much of the beginning and of the end of a check's output is kept, in bytes.
 const keepOfCheck = 16_000
@@ -56,7 +77,7 @@ func (b *Box) Check(ctx context.Context, command string) CheckResult {
 	defer alone.Close()
 	res, err := alone.Run(ctx, cmd)
 	if err != nil {
-		return CheckResult{ExitCode: -1, Problem: "not started: " + err.Error()}
+		return CheckResult{ExitCode: -1, Err: &CheckError{Err: err}}
 	}
 	out := CheckResult{ExitCode: res.ExitCode, Output: res.Output, Took: res.Duration}
 	if n := len(res.Background); n > 0 {
@@ -64,9 +85,9 @@ func (b *Box) Check(ctx context.Context, command string) CheckResult {
 	}
 	switch {
 	case res.Canceled, res.TimedOut:
-		out.ExitCode, out.Problem = -1, "stopped after "+short(res.Duration)
+		out.ExitCode, out.Err = -1, &CheckError{After: res.Duration}
 	case res.Signal != "":
-		out.Problem = "ended by " + res.Signal
+		out.Err = &CheckError{Signal: res.Signal}
 	}
 	return out
 }

@@ -71,13 +71,13 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := b.Check(t.Context(), tt.command)
-		if tt.code >= 0 && r.ExitCode != tt.code || !strings.Contains(r.Output, tt.output) || (r.Problem == "") != (tt.problem == "") || !strings.Contains(r.Problem, tt.problem) {
+		if tt.code >= 0 && r.ExitCode != tt.code || !strings.Contains(r.Output, tt.output) || (r.Err == nil) != (tt.problem == "") || r.Err != nil && !strings.Contains(r.Err.Error(), tt.problem) {
 			t.Errorf("%s: %+v", tt.command, r)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := b.Check(ctx, "sleep 100"); r.ExitCode != -1 || r.Problem == "" {
+	if r := b.Check(ctx, "sleep 100"); r.ExitCode != -1 || r.Err == nil {
 		t.Errorf("stopped: %+v", r)
 	}
 }

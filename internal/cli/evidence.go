@@ -26,12 +26,16 @@ func (c checker) Check(ctx context.Context, command string) flower.Evidence {
 	if dir != "" {
 		var err error
 		if box, err = box.In(dir); err != nil {
-			return flower.Evidence{Command: command, ExitCode: -1, Problem: "not run: " + err.Error(), Dir: dir}
+			return flower.Evidence{Command: command, ExitCode: -1, Problem: "not run: " + err.Error(), Err: err, Dir: dir}
 		}
 	}
 	r := box.Check(ctx, command)
-	return flower.Evidence{
-		Command: command, Dir: dir, ExitCode: r.ExitCode, Output: r.Output, Problem: r.Problem,
+	e := flower.Evidence{
+		Command: command, Dir: dir, ExitCode: r.ExitCode, Output: r.Output, Err: r.Err,
 		DurationS: math.Round(r.Took.Seconds()*100) / 100,
 	}
+	if r.Err != nil {
+		e.Problem = r.Err.Error()
+	}
+	return e
 }

@@ -25,6 +25,7 @@ import (
 	"flower/internal/text"
 	"flower/messages"
 	"flower/sqlite"
+	"flower/tools"
 )
 
 // raw is what nobody but the system or the endpoint has said: it stays as it is in every language.
@@ -94,6 +95,7 @@ func mapped(t *testing.T) []error {
 		&agent.RefusalError{}, &agent.RefusalError{Details: raw}, &agent.CutOffError{Stop: "max_tokens", Times: 3},
 		&agent.LimitError{Turns: 3}, &agent.LimitError{CostUSD: 1, SpentUSD: 2}, &agent.StuckError{Tool: "Bash", Times: 5},
 		&agent.StoreError{Session: "s", Err: cause}, &budgetError{limit: &agent.LimitError{CostUSD: 1, SpentUSD: 2}, err: cause},
+		&tools.CheckError{Signal: "SIGKILL"}, &tools.CheckError{After: time.Minute}, &tools.CheckError{Err: cause},
 		&flower.InUse{}, &flower.InUse{Session: "s"}, &flower.StepError{Step: flower.StepWork, Err: cause},
 		&flower.RejectedError{Reason: raw}, &flower.RejectedError{Reason: "lacks " + raw, Missing: raw}, &flower.JudgeError{Err: cause},
 		&flower.FullError{Err: &agent.ModelError{Kind: agent.Overflow, Message: raw}},
@@ -201,5 +203,26 @@ func TestAbortOfAnotherGate(t *testing.T) {
 	x := explainer{Printer: text.NewPrinter("de")}
 	if got := x.alone(&flower.Abort{Reason: "a gate's own words"}); got != "a gate's own words" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// What is in the person's language already is marked as such: an error made of it would be said once more as one that
+// nobody knows.
+func TestSpokenErrorsAreMarked(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	wrong := regexp.MustCompile(`(errors\.New|fmt\.Errorf)\(.*\.Say\(`)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(data), "\n") {
+			if wrong.MatchString(line) && !strings.HasSuffix(name, "_test.go") && name != "orders.go" && name != "order.go" {
+				t.Errorf("%s:%d: %s", name, i+1, strings.TrimSpace(line))
+			}
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (o goOptions) check(a *app) error {
 	case o.window < 0:
 		return bad("window", o.window, "value.window")
 	case a.global.partial && !a.global.json:
-		return &usageError{errors.New(a.Say("value.partial"))}
+		return &usageError{spoken(a.Say("value.partial"))}
 	case o.noTrim && a.global.trim:
 		return &usageError{spoken(a.Say("value.trim"))}
 	}

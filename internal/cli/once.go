@@ -89,7 +89,7 @@ func (o onceOptions) check(a *app) error {
 	case math.IsNaN(o.budget) || math.IsInf(o.budget, 0) || o.budget < 0:
 		return bad("budget", o.budget, "value.budget")
 	case a.global.partial && !a.global.json:
-		return &usageError{errors.New(a.Say("value.partial"))}
+		return &usageError{spoken(a.Say("value.partial"))}
 	case o.fork && o.resume == "":
 		return &usageError{spoken(a.Say("value.fork"))}
 	}

@@ -421,7 +421,7 @@ func (p *printer) goal(ev flower.GoalSet) {
 func (p *printer) checked(e flower.Evidence) {
 	switch {
 	case e.Problem != "":
-		p.say("! ", "check.problem", text.Data{"Problem": e.Problem})
+		p.say("! ", "check.problem", text.Data{"Problem": p.problem(e)})
 	case e.ExitCode == 0:
 		p.say("+ ", "check.passed")
 		return
@@ -434,6 +434,14 @@ func (p *printer) checked(e flower.Evidence) {
 			p.block("  | ", line)
 		}
 	}
+}
+
+// problem says why a check has no exit code.
+func (p *printer) problem(e flower.Evidence) string {
+	if e.Err == nil {
+		return e.Problem
+	}
+	return p.explain(e.Err)
 }
 
 // checkLines is how much is shown of what a failed check printed.

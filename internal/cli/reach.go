@@ -41,7 +41,7 @@ func (a *app) addReach(f *pflag.FlagSet, o *reachFlags) {
 // the first. What they hold that must not be shown is the app's to keep.
 func (o *reachFlags) check(a *app) error {
 	if o.search != "" && !slices.Contains(config.SearchModes, o.search) {
-		return &usageError{fmt.Errorf("--web-search %s: %s", o.search, a.Say("value.websearch"))}
+		return &usageError{spoken("--web-search " + o.search + ": " + a.Say("value.websearch"))}
 	}
 	o.servers = nil
 	if dir := config.UserDir(a.env); dir != "" {

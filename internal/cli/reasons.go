@@ -26,6 +26,7 @@ import (
 	"flower/internal/text"
 	"flower/messages"
 	"flower/sqlite"
+	"flower/tools"
 )
 
 // sentinels are the messages of errors that say all there is to say by being what they are.
@@ -40,6 +41,8 @@ var sentinels = []struct {
 	{flower.ErrNoSession, "error.session"},
 	{flower.ErrSessionExists, "error.session.exists"},
 	{flower.ErrNoGoal, "error.goal"},
+	{flower.ErrChecksOutOfTime, "problem.late"},
+	{flower.ErrChecksInterrupted, "problem.interrupted"},
 	{agent.ErrNoSpace, "error.space"},
 	{sqlite.ErrNotDatabase, "error.store"},
 	{sqlite.ErrForeign, "error.store.foreign"},
@@ -363,6 +366,14 @@ func (x explainer) work(err error) (explanation, bool) {
 			return is("error.turns", text.Data{"N": e.Turns})
 		}
 		return is("error.money", text.Data{"Limit": plainDollars(e.CostUSD), "Spent": text.Dollars(e.SpentUSD, false)})
+	case *tools.CheckError:
+		switch {
+		case e.Err != nil:
+			return is("problem.start", text.Data{"Err": x.explain(e.Err)})
+		case e.Signal != "":
+			return is("problem.signal", text.Data{"Signal": e.Signal})
+		}
+		return is("problem.stopped", text.Data{"Time": text.Elapsed(e.After)})
 	case *agent.StuckError:
 		return is("error.stuck", text.Data{"Tool": e.Tool, "N": e.Times})
 	case *agent.CutOffError:
