@@ -8,6 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 const maxURL = 8 << 10 // bytes; servers refuse longer ones
@@ -85,16 +88,23 @@ func port(u *url.URL) string {
 // checkHost judges a host as it is written, which is all that can be known where a proxy looks names up. Without one
 // dialGuard judges what it stands for as well.
 func checkHost(host string, allowPrivate bool) error {
-	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	plain, err := idna.Lookup.ToASCII(host) // as the connection, or the proxy, will read it: ①.example is 1.example, and 。 a dot
+	if err != nil && strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return &addressError{host: quoted(host), what: "no name of a host", forbid: true}
+	}
+	if err != nil { // an address, or a name with an underscore
+		plain = host
+	}
+	name := strings.TrimSuffix(strings.ToLower(plain), ".")
 	if addr, err := netip.ParseAddr(name); err == nil {
 		return checkAddress(addr, allowPrivate)
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
-	case strings.ContainsAny(name, ":%") || isNumber(last):
+	case strings.ContainsAny(name, ":%") || isNumber(last) || last == "" || strings.HasPrefix(name, ".") || strings.Contains(name, ".."):
 		// Some programs read 2130706433, 0x7f.1 and 127.1 as 127.0.0.1, a proxy perhaps.
 		return &addressError{host: quoted(host), what: "not written as an address usually is", forbid: true}
-	case last == "localhost" || last == "localdomain" || last == "local" || last == "internal" || name == "home.arpa" || strings.HasSuffix(name, ".home.arpa"):
+	case last == name || privateEnds[last] || name == "home.arpa" || strings.HasSuffix(name, ".home.arpa"):
 		if name == "metadata.google.internal" {
 			return &addressError{host: quoted(host), what: "a service that hands credentials to machines", forbid: true}
 		}
@@ -103,6 +113,12 @@ func checkHost(host string, allowPrivate bool) error {
 		}
 	}
 	return nil
+}
+
+// privateEnds are last parts of names that stand for something else in every network: RFC 6761, 6762 and 8375, and what
+// ICANN keeps out of the root because private networks use it. So does a name without a dot.
+var privateEnds = map[string]bool{
+	"localhost": true, "localdomain": true, "local": true, "internal": true, "lan": true, "home": true, "corp": true, "mail": true, "intranet": true, "private": true,
 }
 
 // isNumber says whether the last part of a host makes programs read the whole as an IPv4 address: digits, or hexadecimal

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/net/idna"
 )
 
 const article = `<!doctype html><html><head><title>Winter wheat</title><meta charset="utf-8"></head><body>
@@ -96,6 +98,33 @@ func site(t *testing.T, change func(*Options)) (*fixture, *httptest.Server) {
 	mux.HandleFunc("/secret", redirect("http://user:pass@127.0.0.1/"))
 	mux.HandleFunc("/metadata", redirect("http://169.254.169.254/latest"))
 	mux.HandleFunc("/nowhere", redirect(""))
+	mux.HandleFunc("/brotli", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("\x0b\x02\x80hello\x03"))
+	})
+	mux.HandleFunc("/torn", func(w http.ResponseWriter, _ *http.Request) { // gzip that ends in the middle
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xcaH"))
+	})
+	mux.HandleFunc("/headers", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", 2*fetchHeaderBytes))
+	})
+	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write([]byte(strings.Repeat("for ever ", 1<<12))); err != nil {
+				return
+			}
+		}
+	})
+	mux.HandleFunc("/charset", func(w http.ResponseWriter, _ *http.Request) { // one that nobody knows
+		w.Header().Set("Content-Type", "text/plain; charset=x-klingon")
+		_, _ = w.Write([]byte("größer"))
+	})
+	mux.HandleFunc("/shift", func(w http.ResponseWriter, _ *http.Request) { // an encoding in which markup can hide
+		w.Header().Set("Content-Type", "text/html; charset=iso-2022-kr")
+		_, _ = w.Write([]byte("<p>a\x0eb"))
+	})
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusGone)
 		_, _ = w.Write([]byte("it was here" + strings.Repeat(".", 2*fetchErrorBytes)))
@@ -159,6 +188,12 @@ func TestWebFetch(t *testing.T) {
 		{path: "/nowhere", fails: true, want: []string{"[301 Moved Permanently"}},
 		{path: "/gone", fails: true, want: []string{"it was here", "[410 Gone", fmt.Sprintf("the first %d", fetchErrorBytes)}},
 		{path: "/missing", fails: true, want: []string{"404 page not found", "[404 Not Found"}},
+		{path: "/brotli", fails: true, want: []string{`packed its answer as "br"`}},
+		{path: "/torn", fails: true, want: []string{"unexpected EOF"}},
+		{path: "/headers", fails: true, want: []string{"Nothing was fetched"}},
+		{path: "/endless", want: []string{fmt.Sprintf("the first %d bytes]", fetchBytes)}},
+		{path: "/charset", want: []string{"größer\n"}},
+		{path: "/shift", want: []string{"[200 OK"}, not: []string{"\x0e"}},
 		{path: "/broken", fails: true, want: []string{"unexpected EOF"}},
 		{path: "/plain#x", want: []string{"· " + server.URL + "/plain ·"}},
 	}
@@ -197,6 +232,7 @@ func TestWebFetchBadAddresses(t *testing.T) {
 		"http://:80/":                           "names no host",
 		"https://me:pw@example.com/":            "a name or a password",
 		"http://me@example.com/":                "a name or a password",
+		"http://%6cocalhost/":                   "is no address",
 		"http://exa mple.com/":                  "is no address",
 		"http://[::1/":                          "is no address",
 		"http://example.com:port/":              "is no address",
@@ -232,6 +268,20 @@ func TestWebFetchBadAddresses(t *testing.T) {
 		"http://127.1/":                    "not written as",
 		"http://example.com/?k=sk-secret":  "looks like a secret",
 		"http://[fe80::1%25eth0]/":         "link-local",
+		"http://①②⑦.⓪.⓪.①/":                "this machine",
+		"http://127。0。0。1/":                "this machine",
+		"http://１２７.0.0.1/":                "this machine",
+		"http://ⓛocalhost/":                "this machine",
+		"http://127.0.0.1../":              "not written as",
+		"http://example.com../":            "not written as",
+		"http://.example.com/":             "not written as",
+		"http://0x7f.1/":                   "not written as",
+		"http://0xA9FEA9FE/":               "not written as",
+		"http://[::ffff:0:127.0.0.1]/":     "no address of a host",
+		"http://[::ffff:a9fe:a9fe]/":       "hands credentials",
+		"http://intranet/":                 "private network",
+		"http://router.lan/":               "private network",
+		"http://git.corp/":                 "private network",
 	} {
 		if got := f.denied(WebFetch, in{"url": address}); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", address, got)
@@ -349,7 +399,7 @@ func TestSameSite(t *testing.T) {
 // FuzzURL: what is let through is http or https, names a host that is not written in an odd way, and stays the same
 // when it is read again.
 func FuzzURL(f *testing.F) {
-	for _, s := range []string{"http://a.example/x?y#z", "http://127.1/", "http://[::ffff:7f00:1]/", "http://0x7f.0.0.1", "http://%6cocalhost/", "https://①.example/", "HTTP://A"} {
+	for _, s := range []string{"http://a.example/x?y#z", "http://127.1/", "http://[::ffff:7f00:1]/", "http://0x7f.0.0.1", "http://%6cocalhost/", "https://①.example/", "http://①②⑦.⓪.⓪.①/", "http://127。0。0。1/", "HTTP://A"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -367,7 +417,11 @@ func FuzzURL(f *testing.F) {
 		if checkHost(u.Hostname(), false) != nil {
 			return
 		}
-		if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !addr.Unmap().IsGlobalUnicast() {
+		host, err := idna.Lookup.ToASCII(u.Hostname()) // as it is connected to
+		if err != nil {
+			host = u.Hostname()
+		}
+		if addr, err := netip.ParseAddr(strings.TrimRight(host, ".")); err == nil && !addr.Unmap().IsGlobalUnicast() {
 			t.Fatalf("%q was let through", u)
 		}
 	})

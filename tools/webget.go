@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // Figures of single requests.
@@ -80,6 +81,9 @@ func (o WebOptions) get(ctx context.Context, u *url.URL) (_ fetched, next *url.U
 	if where := answer.Header.Get("Location"); where != "" && answer.StatusCode/100 == 3 {
 		next, err := redirect(u, where)
 		return got, next, err
+	}
+	if packed := answer.Header.Get("Content-Encoding"); packed != "" && !strings.EqualFold(packed, "identity") {
+		return fetched{}, nil, fmt.Errorf("the server has packed its answer as %q, which was not asked for", clip(packed, 40))
 	}
 	most := fetchBytes
 	if !got.ok {
