@@ -11,6 +11,7 @@ import (
 
 	"flower/internal/config"
 	"flower/internal/text"
+	"flower/internal/tui"
 )
 
 // errLeft is the end of the input where something was asked: the person wants none of it.
@@ -37,6 +38,13 @@ func (d *dialogue) ask(ctx context.Context, q question) (string, error) {
 	}
 	if q.shown != "" {
 		prompt += " [" + q.shown + "]"
+	}
+	if q.secret {
+		show, err := tui.Hush(d.stdio.In.(*os.File)) // a terminal, or nobody would be asked
+		if err != nil {
+			return "", errLeft // it is gone
+		}
+		defer show()
 	}
 	for {
 		d.out.Text(strings.Join(text.Wrap(prompt+":", max(leastWidth, d.lineWidth(d.stdio.Out))-1), "\n") + " ")

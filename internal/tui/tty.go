@@ -44,6 +44,22 @@ func (t *tty) enter() error {
 	return nil
 }
 
+// Hush keeps a terminal from showing what is typed until show is called. Whoever asks for a secret hushes it before the
+// prompt: people paste as soon as they see one.
+func Hush(terminal *os.File) (show func(), err error) {
+	t := &tty{in: terminal, out: terminal}
+	now, err := unix.IoctlGetTermios(int(terminal.Fd()), getTermios)
+	if err != nil {
+		return nil, fmt.Errorf("read terminal modes: %w", err)
+	}
+	before, silent := *now, *now
+	silent.Lflag &^= unix.ECHO
+	if err := t.set(&silent); err != nil {
+		return nil, fmt.Errorf("set terminal modes: %w", err)
+	}
+	return func() { _ = t.set(&before) }, nil // or it is gone by now
+}
+
 func (t *tty) leave() error {
 	if t.before == nil || !t.ours() {
 		return nil // the shell has set its own modes
