@@ -35,7 +35,7 @@ func TestRoughChecks(t *testing.T) {
 			}
 			r := b.Check(t.Context(), row.command)
 			if r.ExitCode != row.code || !strings.Contains(r.Output, row.output) || len(r.Output) > 3*keepOfCheck {
-				t.Errorf("%d, %q, %d bytes: %s", r.ExitCode, r.Problem, len(r.Output), clip(r.Output, 300))
+				t.Errorf("%d, %v, %d bytes: %s", r.ExitCode, r.Err, len(r.Output), clip(r.Output, 300))
 			}
 			pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 			if err != nil {
