@@ -85,6 +85,32 @@ func TestNextQuestion(t *testing.T) {
 	})
 }
 
+// What is put back, because its question does not wait any more, is not the answer to the next one.
+func TestPutBackAnswersNothing(t *testing.T) {
+	sit(t, 64, 8, Options{}, func(d *desk) {
+		putBack := func() {
+			d.orders <- func(u *ui) { u.putBack("the old", "") }
+			synctest.Wait()
+		}
+		q2 := flower.Question{ID: "q2", Text: "And now?", AskedAt: time.Now()}
+		d.pends(&q2)
+		putBack()
+		d.shows(15, 2, "? waits for you · 0s · $0.00",
+			"begun before the question: Enter sends it as a remark, Tab m...", "remark> the old")
+		d.types("\r")
+		d.enters(Line{Text: "the old"})
+		putBack()
+		d.types("\t\r") // the person says so
+		d.enters(Line{Text: "the old", Question: "q2"})
+		d.pends(nil)
+		putBack()
+		q3 := flower.Question{ID: "q3", Text: "And then?", AskedAt: time.Now()}
+		d.pends(&q3)
+		d.types("!\r")
+		d.enters(Line{Text: "the old!"})
+	})
+}
+
 // A question that has scrolled away is shown again beside the line.
 func TestQuestionStaysInSight(t *testing.T) {
 	sit(t, 40, 10, Options{}, func(d *desk) {

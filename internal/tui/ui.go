@@ -45,7 +45,7 @@ type ui struct {
 	queue   []Line // entered, and not taken yet
 
 	question asked
-	lineFor  string // the question on the screen when the line was begun
+	lineFor  string // the question that the line answers: that on the screen when it was begun; "" is none
 	scrolled int    // rows of output since the question came, its own among them
 	rung     bool
 	unfolded bool
@@ -365,12 +365,13 @@ func (u *ui) clock() {
 	}
 }
 
-// putBack gives a line back.
+// putBack gives a line back. It answers no question until the person says so: the one it was typed for may be gone, and
+// the one that waits now is another.
 func (u *ui) putBack(line, why string) {
 	u.notice = u.act.line(why)
 	if u.edit.empty() {
 		u.edit.paste(pastedText(line), u.foldLabel(line))
-		u.lineFor = u.question.id
+		u.lineFor = ""
 	}
 }
 
