@@ -111,12 +111,19 @@ func (a *app) run() error {
 	return a.execute()
 }
 
-// report says in one line what went wrong and returns the exit code.
+// report says in one line what went wrong and returns the exit code. Output that could not be written is an error where
+// there is no other.
 func (a *app) report(err error) int {
-	code := codeOf(err)
-	if a.global.json {
-		a.endEvents(err, code)
+	if err == nil {
+		err = a.undelivered()
 	}
+	if a.global.json {
+		a.endEvents(err, codeOf(err))
+	}
+	if err == nil {
+		err = a.undelivered() // the last events
+	}
+	code := codeOf(err)
 	var stop *stopError
 	if err == nil || errors.As(err, &stop) {
 		return code
@@ -127,6 +134,22 @@ func (a *app) report(err error) int {
 	}
 	a.marked(a.err, "", "flower: "+line)
 	return code
+}
+
+// undelivered is why output did not arrive; nil if all of it did.
+func (a *app) undelivered() error {
+	out := a.out
+	if a.events != nil {
+		out = a.events.screen
+	}
+	switch err := out.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EPIPE):
+		return &stopError{exitUnread}
+	default:
+		return fmt.Errorf("write the output: %w", err)
+	}
 }
 
 // explainer says errors in the language of the interface.

@@ -206,9 +206,6 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		return err
 	}
 	o.out.Line(strings.TrimRight(result.Text, "\n"))
-	if err := o.out.Err(); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
-	}
 	o.marked(o.err, "== ", o.Say("once.closing", text.Data{
 		"Cost": cost(o.Printer, result.CostUSD, result.Unpriced, result.Usage), "Time": text.Elapsed(result.EndedAt.Sub(result.StartedAt)), "Flower": o.again("once", "--resume", result.SessionID),
 	}))

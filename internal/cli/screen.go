@@ -37,8 +37,7 @@ func (s *screen) hide(redact func(string) string) {
 // Line writes a text and a line feed.
 func (s *screen) Line(line string) { s.Text(line + "\n") }
 
-// Err is the first error of the output, for who has to deliver something. What only says how it goes is not worth an
-// error.
+// Err is the first error of the output. Nobody stops for it in the middle of the work; the command ends with it.
 func (s *screen) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
