@@ -38,7 +38,11 @@ func (b *Box) fromServers(name string) ([]agent.Tool, error) {
 	return list, nil
 }
 
+// fromServer makes a tool of a server's. What the server says of it is stored and sent as results are: without secrets.
 func (b *Box) fromServer(t mcp.Tool) agent.Tool {
+	if b.opts.Redact != nil {
+		t.Description, t.Schema = b.opts.Redact(t.Description), transcript.RedactedJSON(t.Schema, b.opts.Redact)
+	}
 	return agent.Tool{
 		ToolSpec: agent.ToolSpec{Name: t.FullName, Description: t.Description, InputSchema: t.Schema},
 		Looks:    t.ReadOnly, // the person has chosen the server, so its word counts for this

@@ -26,8 +26,8 @@ import (
 func servers(t *testing.T) *mcp.Set {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
-	s.AddTool(&sdk.Tool{Name: "echo", Description: "says it again", InputSchema: schema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","description":"as hunter2 has it","default":"hunter2"}},"required":["text"]}`)
+	s.AddTool(&sdk.Tool{Name: "echo", Description: "says it again, for hunter2", InputSchema: schema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			var in struct{ Text string }
 			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
@@ -79,6 +79,9 @@ func TestServers(t *testing.T) {
 		var got []string
 		for _, tool := range list {
 			got = append(got, tool.Name)
+			if told := tool.Description + string(tool.InputSchema); strings.Contains(told, "hunter2") || tool.Name == "mcp__srv__echo" && strings.Count(told, "…") != 3 {
+				t.Errorf("%s is offered with a secret: %s", tool.Name, told)
+			}
 			if FromServer(tool.Name) && (tool.Again || tool.Looks != (tool.Name == "mcp__srv__echo")) {
 				t.Errorf("%s: again %v, looks %v", tool.Name, tool.Again, tool.Looks)
 			}

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // kept are the members whose strings Redacted leaves alone for the most part: what the API has signed or encrypted, and
@@ -11,9 +12,11 @@ var kept = map[string]bool{"encrypted_content": true, "encrypted_index": true, "
 
 // Redacted returns the entry with every string of its JSON changed by redact, at any depth, and the ids of the calls
 // whose input is not the same any more. Left as they are: names of members, except for those a model has chosen, and the
-// data of images. Thinking in which something was changed is marked as unsigned, so that it is not sent again. redact must
-// not change what it has made.
+// data of images. Thinking in which something was changed is marked as unsigned, so that it is not sent again. The
+// endpoint takes what its own tools have found back only as it came: where something in it would change, the searches of
+// the entry become plain text. redact must not change what it has made.
 func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
+	e, plain := e.withPlainSearches(redact)
 	raw, err := e.MarshalJSON()
 	if err != nil {
 		return Entry{}, nil, err
@@ -21,14 +24,14 @@ func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
 	unsigned := map[string]bool{}
 	if e.Message != nil {
 		for _, b := range e.Message.Content {
-			if b.Type == TypeThinking && redact(b.Thinking) != b.Thinking {
+			if b.Type == TypeThinking && (plain || redact(b.Thinking) != b.Thinking) {
 				unsigned[b.Signature] = true
 			}
 		}
 	}
 	changed := redactStrings(raw, redact, unsigned)
 	if bytes.Equal(changed, raw) {
-		return e, nil, nil
+		return e, nil, nil // with its searches as text, if they had to be
 	}
 	out, err := ParseEntry(changed)
 	if err != nil {
@@ -45,6 +48,37 @@ func (e Entry) Redacted(redact func(string) string) (Entry, []string, error) {
 	return out, calls, nil
 }
 
+// withPlainSearches returns the entry with text in the place of its searches and citations if redact would change one of
+// them, and whether it did.
+func (e Entry) withPlainSearches(redact func(string) string) (Entry, bool) {
+	if e.Message == nil || !slices.ContainsFunc(e.Message.Content, func(b Block) bool {
+		return b.sealed() && !bytes.Equal(redactStrings(b.raw, redact, nil), b.raw)
+	}) {
+		return e, false
+	}
+	m := *e.Message
+	m.Content = nil
+	queries := map[string]string{}
+	for _, b := range e.Message.Content {
+		switch {
+		case b.Type == TypeServerToolUse:
+			queries[b.ID] = redact(b.query()) // before it is quoted, which may hide a secret
+			continue
+		case b.Type == TypeWebSearchResult:
+			b = Text(b.found().plain(queries[b.ToolUseID]))
+		case b.answersServer():
+			continue
+		case b.sealed():
+			b = Text(b.Text)
+		}
+		m.Content = append(m.Content, b)
+	}
+	if len(m.Content) == 0 {
+		m.Content = []Block{Text(Search{Failed: "interrupted"}.plain(""))}
+	}
+	return e.withMessage(&m), true
+}
+
 // brokenSignature stands for the signature of thinking that is not stored as it was signed.
 const brokenSignature = "redacted"
 
@@ -54,6 +88,14 @@ func sameJSON(a, b json.RawMessage) bool {
 		return false
 	}
 	return bytes.Equal(one.Bytes(), other.Bytes())
+}
+
+// RedactedJSON returns valid JSON of any shape with all its strings changed by redact, names of members included, and every
+// other byte as it was.
+func RedactedJSON(raw json.RawMessage, redact func(string) string) json.RawMessage {
+	const before, behind = `{"input":`, `}` // where nothing is left alone
+	out := redactStrings([]byte(before+string(raw)+behind), redact, nil)
+	return out[len(before) : len(out)-len(behind)]
 }
 
 // redactStrings changes the strings of valid JSON and keeps every other byte. unsigned are the signatures of thinking that

@@ -28,6 +28,12 @@ func TestRedacted(t *testing.T) {
 			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"x","input":{"[gone]":{"my [gone]":1}}}]}}`, []string{"t1"}},
 		{"what was signed, and images", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"s","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`,
 			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"s","signature":"se\"cret"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"se\"cret"}}]}}`, nil},
+		{"a search without", hosted(`x`, `https://a`, ``), hosted(`x`, `https://a`, ``), nil},
+		{"what is encrypted", hosted(`x`, `https://a`, `se\"cret`), hosted(`x`, `https://a`, `se\"cret`), nil},
+		{"what a search has found", hosted(`x`, `https://a/se\"cret`, ``), `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"redacted"},{"type":"text","text":"[Searched the web for \"x\"; found:\n- T https://a/[gone]]"},{"type":"text","text":"as they say"}]}}`, nil},
+		{"what is searched for", hosted(`my se\"cret`, `https://a`, ``), `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"redacted"},{"type":"text","text":"[Searched the web for \"my [gone]\"; found:\n- T https://a]"},{"type":"text","text":"as they say"}]}}`, nil},
+		{"a search that is not over", `{"type":"assistant","message":{"role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"se\"cret"}}]}}`,
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"[Searched the web for \"\"; it failed: interrupted]"}]}}`, nil},
 		{"a key stays", `{"type":"user","se\"cret":"se\"cret"}`, `{"type":"user","se\"cret":"[gone]"}`, nil},
 	} {
 		e, err := ParseEntry([]byte(test.in))
@@ -43,6 +49,14 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%s: got %s %v, %v", test.name, got, calls, err)
 		}
 	}
+}
+
+// hosted is an answer with a search.
+func hosted(query, url, sealed string) string {
+	return `{"type":"assistant","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s1"},` +
+		`{"type":"server_tool_use","id":"s1","name":"web_search","input":{"query":"` + query + `"}},` +
+		`{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","title":"T","url":"` + url + `","encrypted_content":"` + sealed + `"}]},` +
+		`{"type":"text","text":"as they say","citations":[{"type":"web_search_result_location","url":"` + url + `","title":"T","encrypted_index":"` + sealed + `","cited_text":"c"}]}]}}`
 }
 
 func compact(t *testing.T, s string) string {

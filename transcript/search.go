@@ -28,6 +28,12 @@ func (b Block) answersServer() bool {
 	return b.Type != TypeToolResult && b.ToolUseID != "" && strings.HasSuffix(b.Type, "_tool_result")
 }
 
+// sealed says whether the endpoint takes the block back only as it came.
+func (b Block) sealed() bool {
+	return b.Type == TypeServerToolUse || b.answersServer() ||
+		b.Type == TypeText && bytes.Contains(b.raw, []byte(`"web_search_result_location"`))
+}
+
 // Search is a search of the web that the endpoint has made for a model.
 type Search struct {
 	ID, Query string
@@ -177,7 +183,7 @@ func (h *history) plainSearches() {
 				p.replace(Text(p.found().plain(queries[p.ToolUseID])))
 			case p.answersServer():
 				p.remove()
-			case p.Type == TypeText && bytes.Contains(p.raw, []byte(`"web_search_result_location"`)):
+			case p.sealed():
 				p.replace(Text(p.Text))
 			}
 		}

@@ -181,13 +181,11 @@ func TestHygieneLeavesSearchesAlone(t *testing.T) {
 // Redaction leaves what only the endpoint can read, whatever it looks like.
 func TestRedactionKeepsWhatIsEncrypted(t *testing.T) {
 	e := searchHistory(t, "a:c1 r1 q1")[0]
-	out, _, err := e.Redacted(func(s string) string {
-		return strings.ReplaceAll(strings.ReplaceAll(s, "sk-ant-E==", "…"), "q 1", "…")
-	})
+	out, _, err := e.Redacted(func(s string) string { return strings.ReplaceAll(s, "sk-ant-E==", "…") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(mustEncode(out)); !strings.Contains(got, `"encrypted_content":"sk-ant-E=="`) || !strings.Contains(got, `"query":"…"`) {
+	if got, want := string(mustEncode(out)), string(mustEncode(e)); got != want || !strings.Contains(got, `"encrypted_content":"sk-ant-E=="`) {
 		t.Error(got)
 	}
 }

@@ -2,16 +2,21 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"flower/modeltest"
 )
@@ -24,6 +29,7 @@ func TestNoSecretIsStored(t *testing.T) {
 		shaped = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 		vendor = "sk-ant-api03-AbCdEfGh-IjKlMnOp"
 		typed  = "glpat-ABCDEFGHIJ0123456789"
+		served = "header-of-a-server-4711"                    // of an MCP server, in the person's own file
 		named  = "npm_abcdefghijklmnopqrstuvwxyz0123456789ab" // of a file
 	)
 	key := modeltest.DefaultKey
@@ -43,11 +49,20 @@ func TestNoSecretIsStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tools := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"as ` + shaped + `"}}}`)
+	tools.AddTool(&sdk.Tool{Name: "say", Description: "for " + served + " and " + shaped, InputSchema: schema},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "it is " + served + "\n" + planted}}}, nil
+		})
+	mcpServer := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tools }, nil))
+	t.Cleanup(mcpServer.Close)
 	for path, content := range map[string]string{
-		filepath.Join(dir, "other.env"):   "ANTHROPIC_AUTH_TOKEN='" + token + "'\n",
-		filepath.Join(ws, named+".txt"):   "x\n",
-		filepath.Join(ws, "keys.json"):    string(inJSON),
-		filepath.Join(ws, "d", named+"x"): "x\n",
+		filepath.Join(dir, "home", ".config", "flower", "mcp.json"): `{"mcpServers":{"srv":{"type":"http","url":"` + mcpServer.URL + `","headers":{"Authorization":"` + served + `"}}}}`,
+		filepath.Join(dir, "other.env"):                             "ANTHROPIC_AUTH_TOKEN='" + token + "'\n",
+		filepath.Join(ws, named+".txt"):                             "x\n",
+		filepath.Join(ws, "keys.json"):                              string(inJSON),
+		filepath.Join(ws, "d", named+"x"):                           "x\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -62,6 +77,7 @@ func TestNoSecretIsStored(t *testing.T) {
 		modeltest.Answer(modeltest.Call("Read", secretInput{"file_path": "keys.txt"})),
 		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "cat keys.txt; env; cat keys.txt >&2; exit 3"})),
 		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": long})),
+		modeltest.Answer(modeltest.Call("mcp__srv__say", secretInput{"a": shaped})),
 		modeltest.Answer(modeltest.Call("Grep", secretInput{"pattern": "[abcd] ", "output_mode": "content"})),
 		modeltest.Answer(modeltest.Call("Glob", secretInput{"pattern": "**/*"}), modeltest.Call("Read", secretInput{"file_path": named + ".txt"})),
 		modeltest.Answer(modeltest.Call("Bash", secretInput{"command": "ls -R; base64 -w0 keys.txt; cat keys.json; git init -q r; git -C r checkout -q -b " + shaped + "; git -C r status; rm -rf r; xxd -p keys.txt"})),
@@ -109,7 +125,7 @@ func TestNoSecretIsStored(t *testing.T) {
 		t.Errorf("the second run: %v\n%s", err, refused)
 	}
 	out = append(out, refused...)
-	secrets := map[string]string{"name of a file": named, "key in use": key, "token that is not used": token, "shape": shaped, "vendor": vendor, "typed": typed}
+	secrets := map[string]string{"name of a file": named, "key in use": key, "token that is not used": token, "shape": shaped, "vendor": vendor, "typed": typed, "header of a server": served}
 	look := func(where string, data []byte) {
 		for name, secret := range secrets {
 			for form, text := range map[string]string{
@@ -125,6 +141,9 @@ func TestNoSecretIsStored(t *testing.T) {
 	written := 0
 	for _, root := range []string{filepath.Join(ws, "runs"), filepath.Join(ws, ".flower"), filepath.Join(dir, "home")} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, "/mcp.json") {
+				return err // the person's own
+			}
 			if err == nil && d.IsDir() && !strings.Contains(path, "/.flower") {
 				if info, err := d.Info(); err == nil && info.Mode().Perm()&0o077 != 0 {
 					t.Errorf("%s has mode %v", path, info.Mode())
