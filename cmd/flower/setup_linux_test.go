@@ -138,3 +138,32 @@ func TestTypo(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 }
+
+// What the .env file of a directory says does not get into the person's settings by an empty line, and is not what is
+// checked; that it counts here instead is said.
+func TestSetupKeepsNothingForeign(t *testing.T) {
+	server := modeltest.Start(t, modeltest.Options{})
+	dir := newWorkspace(t)
+	foreign := "ANTHROPIC_BASE_URL=http://127.0.0.1:1/theirs\nANTHROPIC_API_KEY=their-key-0123456789\nANTHROPIC_MODEL=their-model\nFLOWER_WINDOW=123456\n"
+	if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(foreign), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startTerminal(t, server, dir, stageOptions{env: []string{"ANTHROPIC_API_KEY="}}, "setup")
+	for _, step := range [][2]string{
+		{"shown while you type):", server.Key}, {"[" + server.URL + "] (from the", ""}, {"How is it sent", "1"}, {"Model [claude-opus-5-5]:", ""}, {"[auto]:", ""},
+	} {
+		s.expect(step[0])
+		s.enter(step[1] + "\n")
+	}
+	s.expect("ANTHROPIC_MODEL is also set in")
+	s.expect("it works")
+	s.ends(0)
+	data, err := os.ReadFile(settingsOf(dir))
+	want := "ANTHROPIC_API_KEY=" + server.Key + "\nANTHROPIC_BASE_URL=" + server.URL + "\nANTHROPIC_MODEL=claude-opus-5-5\n"
+	if err != nil || string(data) != want {
+		t.Errorf("kept %q, %v", data, err)
+	}
+	if strings.Contains(s.shown(), "their-key-0123456789") {
+		t.Error("the key of the directory was shown")
+	}
+}

@@ -26,6 +26,7 @@ type question struct {
 	label     string // id of the message
 	otherwise string // what an empty line means; "" needs an answer
 	shown     string // otherwise as it is shown; "" as it is
+	from      string // where otherwise came from, as config names it; "" or its default: nobody has to know
 	secret    bool   // not to be seen while it is typed
 	check     func(string) error
 }
@@ -38,6 +39,9 @@ func (d *dialogue) ask(ctx context.Context, q question) (string, error) {
 	}
 	if q.shown != "" {
 		prompt += " [" + q.shown + "]"
+		if q.from != "" && q.from != config.SourceDefault {
+			prompt += " (" + d.Say("setup.from", text.Data{"Source": d.explainer().source(q.from)}) + ")"
+		}
 	}
 	if q.secret {
 		show, err := tui.Hush(d.stdio.In.(*os.File)) // a terminal, or nobody would be asked

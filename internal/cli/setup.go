@@ -94,9 +94,9 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 	}
 	d := &dialogue{app: a}
 	shown := tilde(path, a.getenv("HOME"))
-	now, _, err := a.loadConfig()
-	var elsewhere *config.EndpointError
-	if err != nil && !errors.Is(err, config.ErrNoCredentials) && !errors.As(err, &elsewhere) {
+	_, _, _ = a.loadConfig() // for the secrets of the directory
+	now, err := a.ownConfig()
+	if err != nil && !errors.Is(err, config.ErrNoCredentials) {
 		return err
 	}
 	a.marked(a.out, "", a.Say("setup.intro", text.Data{"Path": shown}))
@@ -112,17 +112,25 @@ func (a *app) setUp(ctx context.Context, first bool) error {
 		return err
 	}
 	a.marked(a.out, "+ ", a.Say("setup.saved", text.Data{"Path": shown}))
-	cfg, _, err := a.loadConfig()
+	kept, err := a.ownConfig()
 	if err != nil {
 		return err
 	}
+	// Here the directory's own may count instead; what is wrong with it is said when it is to be used.
+	here, _, _ := a.loadConfig()
 	entered := answers.Origins()
-	for _, o := range cfg.Origins() {
+	for _, o := range here.Origins() {
 		if o.Source != path && o.Source != config.SourceDefault && !slices.ContainsFunc(entered, func(e config.Origin) bool { return e.Name == o.Name && e.Value == o.Value }) {
 			a.marked(a.err, "! ", a.Say("setup.over", text.Data{"Name": o.Name, "Source": a.explainer().source(o.Source)}))
 		}
 	}
-	return a.check(ctx, cfg, first)
+	return a.check(ctx, kept, first)
+}
+
+// ownConfig is loadConfig without what may have come with the directory: that must not get into the person's settings,
+// which count everywhere.
+func (a *app) ownConfig() (config.Config, error) {
+	return config.Load(config.Options{Environ: a.env, Dir: a.Dir, Own: true})
 }
 
 // check sends one small request and says what came of it.
@@ -193,17 +201,17 @@ func hostOf(baseURL string) string {
 	return u.Hostname()
 }
 
-// settings asks for everything, with what is known as the default.
+// settings asks for everything. What the person's own sources say is the default, and where it is from is said.
 func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answers, error) {
 	secret := now.APIKey.Value + now.AuthToken.Value
-	key, err := d.ask(ctx, question{label: "setup.key", secret: true, otherwise: secret, shown: config.Masked(secret), check: func(s string) error {
+	key, err := d.ask(ctx, question{label: "setup.key", secret: true, otherwise: secret, shown: config.Masked(secret), from: now.APIKey.Source + now.AuthToken.Source, check: func(s string) error {
 		return config.Answers{APIKey: s}.Check()
 	}})
 	if err != nil {
 		return config.Answers{}, err
 	}
 	answers := config.Answers{APIKey: key}
-	if answers.BaseURL, err = d.ask(ctx, question{label: "setup.address", otherwise: now.BaseURL.Value, check: func(s string) error {
+	if answers.BaseURL, err = d.ask(ctx, question{label: "setup.address", otherwise: now.BaseURL.Value, from: now.BaseURL.Source, check: func(s string) error {
 		return config.Answers{BaseURL: s}.Check()
 	}}); err != nil {
 		return answers, err
@@ -225,7 +233,7 @@ func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answ
 			answers.APIKey, answers.AuthToken = "", key
 		}
 	}
-	if answers.Model, err = d.ask(ctx, question{label: "setup.model", otherwise: now.Model.Value, check: func(s string) error {
+	if answers.Model, err = d.ask(ctx, question{label: "setup.model", otherwise: now.Model.Value, from: now.Model.Source, check: func(s string) error {
 		return config.Answers{Model: s}.Check()
 	}}); err != nil {
 		return answers, err
@@ -234,7 +242,7 @@ func (d *dialogue) settings(ctx context.Context, now config.Config) (config.Answ
 	if now.Window.Value > 0 {
 		window = strconv.Itoa(now.Window.Value)
 	}
-	answers.Window, err = d.ask(ctx, question{label: "setup.window", otherwise: window, check: func(s string) error {
+	answers.Window, err = d.ask(ctx, question{label: "setup.window", otherwise: window, from: now.Window.Source, check: func(s string) error {
 		return config.Answers{Window: strings.TrimPrefix(s, found)}.Check()
 	}})
 	answers.Window = strings.TrimPrefix(answers.Window, found)

@@ -57,6 +57,8 @@ type Options struct {
 	// Dir is the directory whose .env file is read, and to which a relative
 	// FLOWER_ENV refers. Empty: no .env file, and relative to the process.
 	Dir string
+	// Own leaves out what may have come with a directory: its .env file, unless FLOWER_ENV names it.
+	Own bool
 }
 
 // Setting is a value and where it came from; Source is "" when nothing set it

@@ -361,3 +361,20 @@ func TestCustomHeadersAreSecrets(t *testing.T) {
 		}
 	}
 }
+
+// What may be somebody else's is left out on demand, and nothing else is.
+func TestLoadOwn(t *testing.T) {
+	dir := place(t, map[string]string{
+		".env":                     "ANTHROPIC_API_KEY=dir\nANTHROPIC_BASE_URL=https://dir\nANTHROPIC_MODEL=theirs\nFLOWER_WINDOW=7\n",
+		"home/.config/flower/.env": "ANTHROPIC_API_KEY=user\nANTHROPIC_MODEL=mine\n",
+	})
+	for named, want := range map[string]string{
+		"":     "user https://api.anthropic.com mine 0",
+		".env": "dir https://dir theirs 7",
+	} {
+		c, err := Load(Options{Environ: []string{"HOME=" + dir + "/home", "FLOWER_ENV=" + named}, Dir: dir, Own: true})
+		if got := fmt.Sprint(c.APIKey.Value, " ", c.BaseURL.Value, " ", c.Model.Value, " ", c.Window.Value); err != nil || got != want || c.Foreign {
+			t.Errorf("FLOWER_ENV=%s: %s, %v, want %s", named, got, err, want)
+		}
+	}
+}

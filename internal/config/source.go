@@ -38,7 +38,7 @@ func openSources(opts Options) ([]source, error) {
 	}
 	sources := []source{env}
 	for _, f := range files {
-		if f.path == "" {
+		if f.path == "" || f.foreign && opts.Own {
 			continue
 		}
 		s, there, err := fromFile(f.path, f.named)
