@@ -111,7 +111,8 @@ func (c *conversation) withdrawRefused(ctx context.Context, failed error) (again
 	if _, err := c.withdraw(ctx, tool, thinking > 0); err != nil {
 		return false, err
 	}
-	if c.engine.refuse(c.model(), tool) {
+	// A search that is in this history already says nothing about other sessions.
+	if inHistory.MatchString(failure.Message) || c.engine.refuse(c.model(), tool) {
 		c.emit(Withdrawn{Path: c.path, Tool: tool, Reason: failure.Message})
 	}
 	c.carried.whole = false
@@ -130,6 +131,9 @@ func hasHosted(m transcript.Message) bool {
 var refusesTools = map[int]bool{
 	http.StatusBadRequest: true, http.StatusForbidden: true, http.StatusUnprocessableEntity: true, http.StatusNotImplemented: true,
 }
+
+// inHistory is how endpoints name what is wrong with a message.
+var inHistory = regexp.MustCompile(`\bmessages[.\[]\d`)
 
 // toolPlace is how endpoints name a tool by its place in the request.
 var toolPlace = regexp.MustCompile(`\btools[.\[](\d{1,4})\b`)

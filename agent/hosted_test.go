@@ -368,6 +368,73 @@ func TestSearchIsLost(t *testing.T) {
 	}
 }
 
+// redactedStore keeps no grain.
+type redactedStore struct{ flower.Store }
+
+func (r redactedStore) Append(ctx context.Context, key agent.Key, entries ...transcript.Entry) error {
+	entries = slices.Clone(entries)
+	for i, e := range entries {
+		out, _, err := e.Redacted(func(s string) string { return strings.ReplaceAll(s, "grain.example/wheat", "[secret]") })
+		if err != nil {
+			return err
+		}
+		entries[i] = out
+	}
+	return r.Store.Append(ctx, key, entries...)
+}
+
+// TestSecretInASearch: what was found is stored without the secret, as text, and the endpoint takes that in every process
+// that comes after. It searches again as before.
+func TestSecretInASearch(t *testing.T) {
+	server := searchServer(t, modeltest.Options{})
+	store := flower.NewMemoryStore("/w")
+	for i, prompt := range []string{"search", "search and look", "pause", "more", "search"} {
+		events, _, err := run(t, hostedProcess(t, server, redactedStore{store}, true), agent.Request{Key: key, Spec: searcher, Prompt: prompt, Same: i > 0})
+		if err != nil {
+			t.Fatalf("%s: %v", prompt, err)
+		}
+		for _, ev := range events {
+			if w, is := ev.(agent.Withdrawn); is {
+				t.Errorf("%s: %+v", prompt, w)
+			}
+		}
+	}
+	if p := server.Problems(); len(p) > 0 {
+		t.Errorf("refused: %v", p)
+	}
+	records := server.Requests()
+	last := records[len(records)-1]
+	if sent := string(last.Body); strings.Contains(sent, "grain.example/wheat") || !strings.Contains(sent, `[Searched the web for \"wheat\"; found:`) || !last.Offers("web_search") {
+		t.Errorf("sent: %s", sent)
+	}
+}
+
+// What an endpoint does not take of one history says nothing about others.
+func TestRefusedHistoryIsNoMissingSearch(t *testing.T) {
+	first := true
+	m := &script{reply: func(*agent.ModelRequest) (*agent.Response, error) {
+		if first {
+			first = false
+			return nil, &agent.ModelError{Kind: agent.Fatal, Status: http.StatusBadRequest, Message: "messages.1.content.0.web_search_tool_result: Invalid `encrypted_content`"}
+		}
+		return &agent.Response{Message: transcript.Message{ID: "m", Role: transcript.RoleAssistant, Content: []transcript.Block{transcript.Text("done")}, StopReason: "end_turn"}}, nil
+	}}
+	e, err := agent.New(agent.Options{Model: m, Log: flower.NewMemoryStore("/w"), Toolbox: searching(true), ModelName: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true} {
+		k := agent.Key{Project: "-w", Session: fmt.Sprint("s", i)}
+		if _, _, err := run(t, e, agent.Request{Key: k, Spec: searcher, Prompt: "go"}); err != nil {
+			t.Fatal(err)
+		}
+		offered := slices.ContainsFunc(m.sent[len(m.sent)-1].Tools, func(s agent.ToolSpec) bool { return len(s.Hosted) > 0 })
+		if offered != want {
+			t.Errorf("session %d: offered %v, want %v", i, offered, want)
+		}
+	}
+}
+
 // Other refusals of requests that offer a search have nothing to do with it.
 func TestOtherRefusalsKeepTheSearch(t *testing.T) {
 	for _, text := range []string{"max_tokens: 1 > 0", "tools.0.custom.input_schema.type: Input should be 'object'", "messages.1: roles must alternate", "prompt is too long: 300000 tokens > 200000 maximum"} {
