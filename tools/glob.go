@@ -96,6 +96,11 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 	s := b.newSearch(root, pattern)
 	s.walk(ctx, func(f file) error {
 		s.files++
+		if f.entry.Type()&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(f.path); err == nil && info.IsDir() {
+				s.links++
+			}
+		}
 		if fits(f) {
 			found = append(found, match{file: f})
 		}
@@ -119,6 +124,9 @@ func (b *Box) findFiles(ctx context.Context, pattern, path string) agent.ToolRes
 		fmt.Fprintf(&out, "[the newest %d of %s", globFiles, plural(len(found), "match"))
 	default:
 		fmt.Fprintf(&out, "[%s", plural(len(found), "match"))
+	}
+	if left := s.leftOut(); left != "" {
+		out.WriteString("; " + left)
 	}
 	if gaps != "" {
 		out.WriteString("; incomplete: " + gaps)

@@ -191,7 +191,7 @@ func (b *Box) searchText(ctx context.Context, q *query) agent.ToolResult {
 	if err != nil {
 		return b.refuse(q.path, err)
 	}
-	if !info.IsDir() {
+	if info.Mode().IsRegular() {
 		q.include = func(string) bool { return true } // a file that is named itself is searched whatever its name is
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.SearchTimeout)
@@ -199,18 +199,23 @@ func (b *Box) searchText(ctx context.Context, q *query) agent.ToolResult {
 	s := b.newSearch(root, q.globs...)
 	out := &sheet{query: q}
 	s.seek(ctx, q, out)
-	return out.result(s, b.show(root))
+	return out.result(s, b.show(root), info.Mode().IsRegular())
 }
 
-// result is one of three answers, told apart by the status line.
-func (o *sheet) result(s *search, where string) agent.ToolResult {
+// result is one of a few answers, told apart by the status line: found, nothing there, or not known. where is the
+// directory, or the one file, that was named.
+func (o *sheet) result(s *search, where string, isFile bool) agent.ToolResult {
 	gaps := s.gaps()
 	if o.entries == 0 {
 		switch {
 		case gaps != "":
 			return agent.ErrorResult(fmt.Sprintf("[incomplete: no match so far, but there may be some: %s; %s. Narrow the search with path, glob or type]", gaps, s.looked()))
-		case s.files == 0 && s.ignored == 0:
+		case s.files == 0 && isFile && s.binary > 0:
+			return agent.ErrorResult(fmt.Sprintf("[incomplete: %s is a binary file and was not searched. Use a command that knows its format]", where))
+		case s.files == 0 && s.leftOut() == "":
 			return agent.TextResult(fmt.Sprintf("[no file to search: none below %s fits glob and type]", where))
+		case s.files == 0:
+			return agent.TextResult(fmt.Sprintf("[no file searched: below %s none fits glob and type apart from what was left out: %s]", where, s.leftOut()))
 		}
 		return agent.TextResult(fmt.Sprintf("[no match for %q in %s: %s]", o.query.pattern, where, s.looked()))
 	}

@@ -60,7 +60,7 @@ type Found struct {
 
 var (
 	foundLine = regexp.MustCompile(`^\[(?:the newest \d+ of )?(\d{1,9}) match(?:es)?(?: in (\d{1,9}) files?)?[;\]]`)
-	noneLine  = regexp.MustCompile(`^\[(?:no match for |no file to search: |incomplete: no match )`)
+	noneLine  = regexp.MustCompile(`^\[(?:no match for |no file to search: |no file searched: |incomplete: )`)
 )
 
 // ReadFound reads the status line of Glob and Grep; false if it is none, or one of a page in the middle.

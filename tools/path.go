@@ -90,6 +90,18 @@ func (b *Box) changeable(path string) (string, error) {
 		"write inside the workspace", where, strings.Join(b.writable, ", "))}
 }
 
+// isSpilled says whether a resolved path is that of a long result.
+func (b *Box) isSpilled(path string) bool { return b.spilled != "" && within(b.spilled, path) }
+
+// parse is parseText for the content of a file: a long result is text whatever its bytes are.
+func (b *Box) parse(path string, data []byte) (text, bool) {
+	t, ok := parseText(data)
+	if !ok && b.isSpilled(path) {
+		return text{body: string(data)}, true
+	}
+	return t, ok
+}
+
 // show names a resolved path to the model: relative to the workspace if it is in there, and on one line.
 func (b *Box) show(path string) string {
 	if within(b.workspace, path) {

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -73,7 +74,7 @@ func (b *Box) readFile(ctx context.Context, s *session, path string, first, limi
 	if kind := imageType(data); kind != "" {
 		return readImage(kind, path, data)
 	}
-	t, ok := parseText(data)
+	t, ok := b.parse(real, data)
 	if !ok {
 		return agent.ErrorResult(fmt.Sprintf("%s is not a text file (%d bytes) and cannot be shown. Use a command that knows its format.", path, len(data)))
 	}
@@ -93,7 +94,7 @@ func (b *Box) readLarge(ctx context.Context, real, path string, first, limit int
 	}
 	defer func() { _ = f.Close() }()
 	r := bufio.NewReaderSize(f, 1<<16)
-	if head, _ := r.Peek(sniffed); isBinary(head) || strings.HasPrefix(string(head), markUTF16LE) || strings.HasPrefix(string(head), markUTF16BE) {
+	if head, _ := r.Peek(sniffed); !b.isSpilled(real) && (isBinary(head) || bytes.HasPrefix(head, []byte(markUTF16LE)) || bytes.HasPrefix(head, []byte(markUTF16BE))) {
 		return agent.ErrorResult(path + " is large and not plain text. Use a command that knows its format.")
 	}
 	page, err := paginate(ctx, r, first, limit)
@@ -124,6 +125,9 @@ func (t text) notes() []string {
 	}
 	if !utf8.ValidString(t.body) {
 		notes = append(notes, `not UTF-8: foreign bytes are shown as \xNN`)
+	}
+	if nul := strings.Count(t.body, "\x00"); nul > 0 {
+		notes = append(notes, plural(nul, "NUL byte")+`, shown as \x00`)
 	}
 	return notes
 }

@@ -38,7 +38,9 @@ func (b *Box) ripgrep(q *query) *ripgrep {
 	if !ok {
 		return nil
 	}
-	// Binary files are told apart here, encodings by their mark in both places.
+	// Binary files are told apart and counted here, encodings by their mark in both places: so whatever may be binary is a
+	// candidate, which is what holds a NUL, or in UTF-16 what cannot be decoded.
+	expr = `(?:` + expr + `)|\x00|\x{fffd}`
 	args := []string{"--no-config", "--no-ignore", "--text", "--files-with-matches", "--null", "--color=never", "--no-mmap", "--threads=1"}
 	if q.match.multiline {
 		args = append(args, "--multiline")

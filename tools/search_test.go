@@ -69,6 +69,9 @@ func TestGlob(t *testing.T) {
 		{"*", ".git", []string{".git/config"}},
 		{"*.js", "", nil},
 		{"node_modules/**/*.js", "", []string{"node_modules/m/i.js"}},
+		{"{node_modules,src}/**/*.js", "", []string{"node_modules/m/i.js"}},
+		{"{src,{.git,node_modules/m}}/*", "", []string{".git/config", "node_modules/m/i.js"}},
+		{`**/node\_modules/**`, "", []string{"node_modules/m/i.js"}},
 		{"fifo", "", []string{"fifo"}},
 		{"loop", "", []string{"lib/loop"}},
 		{"*.none", "", nil},
@@ -84,6 +87,7 @@ func TestGlob(t *testing.T) {
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
+			status = regexp.MustCompile("[;,] (1 symbolic link not followed(, [1-3] director(y|ies) passed by .*)?)?]$").ReplaceAllString(status, "]")
 			if want := fmt.Sprintf("[%s]", plural(len(got), "match")); len(got) > 0 && status != want {
 				t.Errorf("status %q, want %q", status, want)
 			}
@@ -122,43 +126,45 @@ func TestGrep(t *testing.T) {
 		input in
 		want  string
 	}{
-		{"files", in{"pattern": "hello"}, ".hidden/c.txt\ndata/latin\ndata/wide\nlib/web/b.ts\nmain.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched]"},
-		{"ignoring case", in{"pattern": "HELLO", "-i": true, "path": "lib"}, "lib/a.go\nlib/web/b.ts\n[2 matches in 2 files; 3 files searched]"},
-		{"content", in{"pattern": "hello", "output_mode": "content", "type": "go"}, "main.go:4:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched]"},
-		{"without numbers", in{"pattern": "hello", "output_mode": "content", "glob": "*.go", "-n": false}, "main.go:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched]"},
+		{"files", in{"pattern": "hello"}, ".hidden/c.txt\ndata/latin\ndata/wide\nlib/web/b.ts\nmain.go\n日本/ファイル.md\n[6 matches in 6 files; 11 files searched, {bin}, {rest}, {dirs}]"},
+		{"ignoring case", in{"pattern": "HELLO", "-i": true, "path": "lib"}, "lib/a.go\nlib/web/b.ts\n[2 matches in 2 files; 3 files searched, {link}]"},
+		{"content", in{"pattern": "hello", "output_mode": "content", "type": "go"}, "main.go:4:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched, {rest}, {dirs}]"},
+		{"without numbers", in{"pattern": "hello", "output_mode": "content", "glob": "*.go", "-n": false}, "main.go:\tprintln(\"hello\")\n[1 match in 1 file; 3 files searched, {rest}, {dirs}]"},
 		{"context", in{"pattern": "hello", "output_mode": "content", "path": "main.go", "-C": 1}, "main.go-3-func main() {\nmain.go:4:\tprintln(\"hello\")\nmain.go-5-}\n[1 match in 1 file; 1 file searched]"},
 		{"before and after", in{"pattern": "hello", "output_mode": "content", "path": "main.go", "-B": 2, "-A": "9"}, "main.go-2-\nmain.go-3-func main() {\nmain.go:4:\tprintln(\"hello\")\nmain.go-5-}\n[1 match in 1 file; 1 file searched]"},
 		{"groups", in{"pattern": "^package|^}", "output_mode": "content", "path": "main.go", "-A": 1}, "main.go:1:package main\nmain.go-2-\n--\nmain.go:5:}\n[2 matches in 1 file; 1 file searched]"},
 		{"groups that touch", in{"pattern": "main", "output_mode": "content", "path": "main.go", "-C": 1}, "main.go:1:package main\nmain.go-2-\nmain.go:3:func main() {\nmain.go-4-\tprintln(\"hello\")\n[2 matches in 1 file; 1 file searched]"},
-		{"count", in{"pattern": "export", "output_mode": "count"}, "lib/web/b.ts:2\n[2 matches in 1 file; 12 files searched]"},
+		{"count", in{"pattern": "export", "output_mode": "count"}, "lib/web/b.ts:2\n[2 matches in 1 file; 11 files searched, {bin}, {rest}, {dirs}]"},
 		{"end of a CRLF line", in{"pattern": "1$", "output_mode": "content", "path": "lib/web"}, "lib/web/b.ts:1:export const hello = 1\n[1 match in 1 file; 1 file searched]"},
-		{"Latin-1", in{"pattern": "caf", "output_mode": "content", "path": "data"}, "data/latin:1:caf\\xE9 hello\n[1 match in 1 file; 4 files searched]"},
+		{"Latin-1", in{"pattern": "caf", "output_mode": "content", "path": "data"}, "data/latin:1:caf\\xE9 hello\n[1 match in 1 file; 3 files searched, {bin}]"},
 		{"a line cannot match across", in{"pattern": `main\s+func`, "path": "main.go"}, `[no match for "main\\s+func" in main.go: 1 file searched]`},
 		{"multiline", in{"pattern": `main\s+func`, "path": "main.go", "output_mode": "content", "multiline": true}, "main.go:1:package main\nmain.go:2:\nmain.go:3:func main() {\n[1 match in 1 file; 1 file searched]"},
 		{"multiline dot", in{"pattern": `func.*}`, "path": "main.go", "output_mode": "count", "multiline": true}, "main.go:1\n[1 match in 1 file; 1 file searched]"},
 		{"start of the text is that of a line", in{"pattern": `\Afunc`, "path": "main.go", "output_mode": "count"}, "main.go:1\n[1 match in 1 file; 1 file searched]"},
 		{"alternatives stay together", in{"pattern": "^x|main$", "path": "main.go", "output_mode": "content"}, "main.go:1:package main\n[1 match in 1 file; 1 file searched]"},
-		{"globs", in{"pattern": "package", "glob": "*.{go,ts} !*_test.go"}, "lib/a.go\nmain.go\n[2 matches in 2 files; 3 files searched]"},
-		{"globs with commas", in{"pattern": "package", "glob": "*.go,!lib/**"}, "main.go\n[1 match in 1 file; 1 file searched]"},
-		{"glob with directory", in{"pattern": "package", "glob": "lib/*.go"}, "lib/a.go\nlib/a_test.go\n[2 matches in 2 files; 2 files searched]"},
-		{"glob from the workspace", in{"pattern": "package", "path": "lib", "glob": "lib/*_test.go"}, "lib/a_test.go\n[1 match in 1 file; 1 file searched]"},
-		{"named directory", in{"pattern": "hello", "glob": "node_modules/**"}, "node_modules/m/i.js\n[1 match in 1 file; 1 file searched]"},
+		{"globs", in{"pattern": "package", "glob": "*.{go,ts} !*_test.go"}, "lib/a.go\nmain.go\n[2 matches in 2 files; 3 files searched, {rest}, {dirs}]"},
+		{"globs with commas", in{"pattern": "package", "glob": "*.go,!lib/**"}, "main.go\n[1 match in 1 file; 1 file searched, {rest}, {dirs}]"},
+		{"glob with directory", in{"pattern": "package", "glob": "lib/*.go"}, "lib/a.go\nlib/a_test.go\n[2 matches in 2 files; 2 files searched, {rest}, {dirs}]"},
+		{"glob from the workspace", in{"pattern": "package", "path": "lib", "glob": "lib/*_test.go"}, "lib/a_test.go\n[1 match in 1 file; 1 file searched, {link}]"},
+		{"named directory", in{"pattern": "hello", "glob": "node_modules/**"}, "node_modules/m/i.js\n[1 match in 1 file; 1 file searched, {rest}, 2 directories passed by (.flower, .git)]"},
 		{"inside a named directory", in{"pattern": "hello", "path": ".git"}, ".git/config\n[1 match in 1 file; 1 file searched]"},
 		{"head", in{"pattern": "hello", "head_limit": 2}, ".hidden/c.txt\ndata/latin\n[the first 2 entries after offset 0; more follow: go on with offset 2, or narrow the search]"},
 		{"next page", in{"pattern": "hello", "head_limit": 2, "offset": 2}, "data/wide\nlib/web/b.ts\n[the first 2 entries after offset 2; more follow: go on with offset 4, or narrow the search]"},
-		{"last page", in{"pattern": "hello", "head_limit": 2, "offset": 4}, "main.go\n日本/ファイル.md\n[6 matches in 6 files; 12 files searched]"},
+		{"last page", in{"pattern": "hello", "head_limit": 2, "offset": 4}, "main.go\n日本/ファイル.md\n[6 matches in 6 files; 11 files searched, {bin}, {rest}, {dirs}]"},
 		{"behind the end", in{"pattern": "hello", "offset": 9}, "[nothing behind offset 9: there are 6 entries]"},
-		{"no limit", in{"pattern": "hello", "head_limit": 0, "path": "lib"}, "lib/web/b.ts\n[1 match in 1 file; 3 files searched]"},
-		{"none", in{"pattern": "absent", "path": "lib"}, `[no match for "absent" in lib: 3 files searched]`},
-		{"no file", in{"pattern": "hello", "glob": "*.zzz"}, "[no file to search: none below . fits glob and type]"},
+		{"no limit", in{"pattern": "hello", "head_limit": 0, "path": "lib"}, "lib/web/b.ts\n[1 match in 1 file; 3 files searched, {link}]"},
+		{"none", in{"pattern": "absent", "path": "lib"}, `[no match for "absent" in lib: 3 files searched, {link}]`},
+		{"no file", in{"pattern": "hello", "glob": "*.zzz"}, "[no file searched: below . none fits glob and type apart from what was left out: {rest}, {dirs}]"},
 		{"empty file", in{"pattern": "^", "path": "data/empty"}, `[no match for "^" in data/empty: 1 file searched]`},
 	}
+	leftOut := strings.NewReplacer("{bin}", "1 binary file not searched", "{link}", "1 symbolic link not followed",
+		"{rest}", "1 special file (pipe, socket or device) not read, 1 symbolic link not followed", "{dirs}", "3 directories passed by (.flower, .git, node_modules)")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := *f
 			f.t = t
-			if got := f.ok(Grep, test.input); got != test.want {
-				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			if got, want := f.ok(Grep, test.input), leftOut.Replace(test.want); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
@@ -282,7 +288,7 @@ func TestRipgrep(t *testing.T) {
 	}
 	contents := []string{
 		"package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n", "hello\r\nworld\r\n", "\xEF\xBB\xBFhello first\n",
-		"\xFF\xFEh\x00e\x00l\x00l\x00o\x00\n\x00", "\xFE\xFF\x00h\x00e\x00l\x00l\x00o\x00", "caf\xE9 hello\n", "caf\u00e9 HELLO\n", "hello\x00binary\n",
+		"\xFF\xFEh\x00e\x00l\x00l\x00o\x00\n\x00", "\xFE\xFF\x00h\x00e\x00l\x00l\x00o\x00", "caf\xE9 hello\n", "caf\u00e9 HELLO\n", "hello\x00binary\n", "\xFF\xFEh\x00\x00\xD8", "\xFF\xFEh\x00x", strings.Repeat("y", sniffed) + "\x00hello\n",
 		"", "\n", "no end", "a\rb\nhello\rworld\n", "K \u212A k\nſ S\n", "x\u0301 1\u0661\n", strings.Repeat("long ", 5000) + "hello\n", "a b\r\n\r\nc\r\n",
 	}
 	for i := range 12 * len(contents) {
@@ -411,7 +417,7 @@ func TestIgnoreFiles(t *testing.T) {
 		{Glob, in{"pattern": "*.swp"}, "no match"},
 		{Glob, in{"pattern": "*.swp"}, "ignored by ignore files and passed by]"},
 		{Grep, in{"pattern": "log", "path": "mine"}, "no match"},
-		{Grep, in{"pattern": "swp"}, "mine\n[1 match in 1 file; 11 files searched, 10 ignored"},
+		{Grep, in{"pattern": "swp"}, "mine\n[1 match in 1 file; 11 files searched, 1 directory passed by (.git), 10 ignored"},
 	} {
 		if row.tool == Grep {
 			f.file("x.swp", "swp\n")
@@ -485,4 +491,78 @@ func TestOrderOfManyFiles(t *testing.T) {
 	}
 	wants(t, f.ok(Grep, in{"pattern": "hello", "head_limit": 1, "offset": 2998}), "d29/e1/f2998\n[the first 1 entries after offset 2998")
 	wants(t, f.ok(Grep, in{"pattern": "hello", "head_limit": 1, "offset": 2999}), "d29/e1/f2999\n[3000 matches")
+}
+
+// TestWhatSearchesLeaveOut is in their answers, and nothing is called absent that was not looked at.
+func TestWhatSearchesLeaveOut(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		links map[string]string // names to targets
+		tool  string
+		input in
+		want  string
+		fails bool
+	}{
+		{name: "a link to a file", files: map[string]string{"f": "hello\n"}, links: map[string]string{"ln.txt": "f"}, tool: Grep,
+			input: in{"pattern": "hello", "glob": "ln.txt"}, want: "[no file searched: below . none fits glob and type apart from what was left out: 1 symbolic link not followed]"},
+		{name: "a link that is named", files: map[string]string{"f": "hello\n"}, links: map[string]string{"ln.txt": "f"}, tool: Grep,
+			input: in{"pattern": "hello", "path": "ln.txt"}, want: "f\n[1 match in 1 file; 1 file searched]"},
+		{name: "nothing", files: map[string]string{"f": "hello\n"}, tool: Grep,
+			input: in{"pattern": "hello", "glob": "*.zzz"}, want: "[no file to search: none below . fits glob and type]"},
+		{name: "a directory that is not the person's work", files: map[string]string{"f": "x\n", "node_modules/m.js": "hello\n", "a/node_modules/m.js": "hello\n"}, tool: Grep,
+			input: in{"pattern": "hello"}, want: `[no match for "hello" in .: 1 file searched, 2 directories passed by (node_modules)]`},
+		{name: "braces in glob", files: map[string]string{"src/f.js": "x\n", "node_modules/m.js": "hello\n"}, tool: Grep,
+			input: in{"pattern": "hello", "glob": "{node_modules,src}/*.js"}, want: "node_modules/m.js\n[1 match in 1 file; 2 files searched]"},
+		{name: "what is excluded is not asked for", files: map[string]string{"f": "x\n", "node_modules/m.js": "hello\n"}, tool: Grep,
+			input: in{"pattern": "hello", "glob": "!x/node_modules"}, want: `[no match for "hello" in .: 1 file searched, 1 directory passed by (node_modules)]`},
+		{name: "links of Glob", files: map[string]string{"d/f": "", "g": ""}, links: map[string]string{"to": "d", "ln": "g", "none": "nowhere"}, tool: Glob,
+			input: in{"pattern": "f"}, want: "d/f\n[1 match; 1 symbolic link not followed]"},
+		{name: "a binary file among others", files: map[string]string{"a": "x\n", "b": "hello\x00\n", "c": "\x00"}, tool: Grep,
+			input: in{"pattern": "hello"}, want: `[no match for "hello" in .: 1 file searched, 2 binary files not searched]`},
+		{name: "a binary file by its name", files: map[string]string{"a": "x\n", "b": "hello\x00\n"}, tool: Grep,
+			input: in{"pattern": "hello", "path": "b"}, want: "[incomplete: b is a binary file and was not searched. Use a command that knows its format]", fails: true},
+		{name: "a binary file by a glob", files: map[string]string{"a": "x\n", "b": "hello\x00\n"}, tool: Grep,
+			input: in{"pattern": "hello", "glob": "b"}, want: "[no file searched: below . none fits glob and type apart from what was left out: 1 binary file not searched]"},
+		{name: "half a pair of UTF-16", files: map[string]string{"a": "\xFF\xFEh\x00\x00\xD8"}, tool: Grep,
+			input: in{"pattern": "[h]|z"}, want: "[no file searched: below . none fits glob and type apart from what was left out: 1 binary file not searched]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFixture(t, nil)
+			for name, content := range tt.files {
+				f.file(name, content)
+			}
+			for name, target := range tt.links {
+				if err := os.Symlink(target, filepath.Join(f.dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := f.result(tt.tool, tt.input)
+			if got := textOf(r); got != tt.want || r.IsError != tt.fails {
+				t.Errorf("got\n%s\n(error: %v) want\n%s", got, r.IsError, tt.want)
+			}
+			if _, ok := ReadFound(lastLine(tt.want)); !ok {
+				t.Errorf("%q is not read as the outcome of a search", lastLine(tt.want))
+			}
+		})
+	}
+}
+
+// FuzzSpelledOut: taking braces apart ends, within bounds.
+func FuzzSpelledOut(f *testing.F) {
+	for _, p := range []string{"{a,b}/*.js", "{a,{b,c/d}}/x", `\{a,b\}`, "[{]a,b}", "{a", "a}", "{}", "{,a}", strings.Repeat("{a,b}", 40), "!a/b"} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, pattern string) {
+		all := withoutBraces(pattern, mostSpellings)
+		if len(all) == 0 || len(all) > mostSpellings {
+			t.Fatalf("%d patterns of %q", len(all), pattern)
+		}
+		for _, p := range all {
+			if len(p) > len(pattern) {
+				t.Errorf("%q of %q", p, pattern)
+			}
+		}
+		spelledOut(pattern)
+	})
 }

@@ -26,6 +26,7 @@ type batch struct {
 	files      []file
 	hits       hits
 	large      int
+	binary     int
 	unreadable map[string]error
 	crash      any // what a search panicked with
 	done       chan struct{}
@@ -62,8 +63,9 @@ func (s *search) seek(ctx context.Context, q *query, out *sheet) {
 			cancel()
 			continue
 		}
-		s.files += len(b.files) - b.large - len(b.unreadable)
+		s.files += len(b.files) - b.large - b.binary - len(b.unreadable)
 		s.large += b.large
+		s.binary += b.binary
 		if len(b.unreadable) > 0 {
 			missed = append(missed, b)
 		}
@@ -112,7 +114,15 @@ func (s *search) gather(ctx context.Context, q *query, work, order chan<- *batch
 		return nil
 	}
 	s.walk(ctx, func(f file) error {
-		if !f.entry.Type().IsRegular() || !q.include(f.rel) && !q.include(s.box.show(f.path)) {
+		switch kind := f.entry.Type(); {
+		case kind&fs.ModeSymlink != 0:
+			s.links++
+			return nil
+		case !kind.IsRegular():
+			s.special++
+			return nil
+		}
+		if !q.include(f.rel) && !q.include(s.box.show(f.path)) {
 			return nil
 		}
 		b.files = append(b.files, f)
@@ -152,8 +162,9 @@ func (s *search) searchBatch(ctx context.Context, q *query, narrow *ripgrep, b *
 			b.unreadable[f.path] = err
 			continue
 		}
-		t, ok := parseText(data)
+		t, ok := s.box.parse(f.path, data)
 		if !ok {
+			b.binary++
 			continue
 		}
 		body := strings.ReplaceAll(t.body, "\r\n", "\n")

@@ -86,15 +86,16 @@ func decodeUTF16(s string, order byteOrder) string {
 	return string(utf16.Decode(units))
 }
 
-// visible makes bytes that are not UTF-8 visible as \xNN, so that they are neither lost nor taken for something else.
+// visible makes NULs and bytes that are not UTF-8 visible as \xNN, so that they are neither lost nor taken for something
+// else.
 func visible(s string) string {
-	if utf8.ValidString(s) {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
 	var out strings.Builder
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 {
+		if r == 0 || r == utf8.RuneError && n == 1 {
 			fmt.Fprintf(&out, `\x%02X`, s[0])
 		} else {
 			out.WriteString(s[:n])

@@ -109,6 +109,7 @@ type Box struct {
 	workspace string   // absolute, symbolic links followed
 	writable  []string // roots below which files may be written, symbolic links followed
 	notes     string   // where the frozen documents lie; nobody but flower writes there. "" without a bench
+	spilled   string   // where long results lie, as they came: read and searched whatever bytes they hold. "" without a bench
 	private   []string // roots that are nobody's business, symbolic links followed
 	paths     *locks   // held while a file is changed
 
@@ -161,6 +162,9 @@ func New(opts Options) (*Box, error) {
 			return nil, fmt.Errorf("open toolbox: %w", err)
 		}
 		b.notes = notes
+		if b.spilled, err = follow(opts.Bench.SpillDir()); err != nil {
+			return nil, fmt.Errorf("open toolbox: %w", err)
+		}
 	}
 	for _, root := range roots {
 		real, err := follow(root)

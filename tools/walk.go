@@ -37,19 +37,24 @@ type search struct {
 
 	// What the walk has to say.
 	ignored    int      // files and directories that ignore files leave out
+	passed     int      // directories that are entered only if they are named
+	passedAs   []string // their names, each once
 	unreadable []string // directories and files
 	stopped    string   // why it ended early; "" if it saw everything
 
 	// What its user counts.
-	files int // looked at
-	large int // files too large to search
+	files   int // looked at
+	large   int // files too large to search
+	binary  int // files that are no text
+	links   int // symbolic links that were not followed
+	special int // pipes, sockets and devices
 }
 
 func (b *Box) newSearch(root string, patterns ...string) *search {
 	s := &search{box: b, root: root, named: map[string]bool{}, shut: slices.Concat(kernel, b.private)}
 	for _, p := range patterns {
-		for _, part := range strings.Split(p, "/") {
-			s.named[part] = true
+		for _, name := range spelledOut(p) {
+			s.named[name] = true
 		}
 	}
 	return s
@@ -135,10 +140,44 @@ func (s *search) gaps() string {
 // looked says what the search covered.
 func (s *search) looked() string {
 	text := plural(s.files, "file") + " searched"
-	if s.ignored > 0 {
-		text += fmt.Sprintf(", %d ignored by ignore files and passed by", s.ignored)
+	if left := s.leftOut(); left != "" {
+		text += ", " + left
 	}
 	return text
+}
+
+// leftOut says what the search has met and, as it should, not looked into; "" if nothing.
+func (s *search) leftOut() string {
+	var parts []string
+	if s.binary > 0 {
+		parts = append(parts, plural(s.binary, "binary file")+" not searched")
+	}
+	if s.special > 0 {
+		parts = append(parts, plural(s.special, "special file")+" (pipe, socket or device) not read")
+	}
+	if s.links > 0 {
+		parts = append(parts, plural(s.links, "symbolic link")+" not followed")
+	}
+	if s.passed > 0 {
+		slices.Sort(s.passedAs)
+		noun := "directories"
+		if s.passed == 1 {
+			noun = "directory"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s passed by (%s)", s.passed, noun, strings.Join(s.passedAs, ", ")))
+	}
+	if s.ignored > 0 {
+		parts = append(parts, fmt.Sprintf("%d ignored by ignore files and passed by", s.ignored))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// pass records a directory that is not entered.
+func (s *search) pass(name string) {
+	s.passed++
+	if !slices.Contains(s.passedAs, name) {
+		s.passedAs = append(s.passedAs, name)
+	}
 }
 
 // readAhead bounds the directories that are read before the walk has come to them.
@@ -164,6 +203,7 @@ type folder struct {
 	entries []fs.DirEntry // without what is passed by
 	below   []*folder     // the directories among them
 	ignored int
+	passed  []string // names of directories in it that are not entered
 	err     error
 }
 
@@ -190,13 +230,16 @@ func (w *walker) read(ctx context.Context, f *folder) {
 		fixed := e.IsDir() && passedBy[name]
 		left := fixed || !f.all && f.rules.ignored(path, e.IsDir())
 		if left && !w.named[name] {
-			if !fixed {
+			if fixed {
+				f.passed = append(f.passed, name)
+			} else {
 				f.ignored++
 			}
 			continue
 		}
 		if e.IsDir() {
 			if inAny(w.shut, path) {
+				f.passed = append(f.passed, oneLine(name))
 				continue
 			}
 			f.below = append(f.below, &folder{path: path, rel: f.rel + name + "/", rules: f.rules, all: f.all || left})
@@ -247,6 +290,9 @@ func (w *walker) enter(ctx context.Context, f *folder) error {
 		w.miss(f.path, f.err)
 	}
 	w.ignored += f.ignored
+	for _, name := range f.passed {
+		w.pass(name)
+	}
 	below, waiting := f.below, f.below
 	for _, e := range f.entries {
 		if ctx.Err() != nil {
