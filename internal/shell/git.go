@@ -8,7 +8,8 @@ import (
 // Flags shared by the readers of git. Left out: --output, --ext-diff, --textconv,
 // --show-signature (starts a program), --submodule except for the short form (starts git
 // in a repository with a configuration of its own), remerge-diff (starts merge drivers),
-// and -O in grep (opens a pager).
+// -O in grep (opens a pager), --dirty and --broken in describe (they start git in the submodules, and no setting of the
+// line reaches it there).
 const (
 	diffShort = "pusazbwRWU:M::C::B::S:G:l:X::mctrDi"
 	diffLong  = `patch no-patch unified: raw patch-with-raw patch-with-stat indent-heuristic
@@ -89,7 +90,7 @@ var gitCommands = map[string]*program{
 		is-shallow-repository show-superproject-working-tree all branches:: tags:: remotes::
 		glob: exclude: not revs-only no-revs flags no-flags default: disambiguate: since: until:
 		after: before: local-env-vars show-object-format:: show-ref-format`},
-	"describe": {long: `tags always all long abbrev: dirty:: broken:: contains match: exclude:
+	"describe": {long: `tags always all long abbrev: contains match: exclude:
 		candidates: first-parent exact-match debug`},
 	"ls-files": {short: "cdomiskutvzfx:", long: `cached deleted modified others ignored stage
 		unmerged killed directory no-empty-directory exclude: exclude-standard full-name

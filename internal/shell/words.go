@@ -344,6 +344,10 @@ func endless(w word) string {
 	if p == "/" {
 		return "reading all of / reaches devices and the state of processes"
 	}
+	// How many levels lie above the workspace is not on the line.
+	if p == ".." || strings.HasSuffix(p, "/..") {
+		return fmt.Sprintf("%s may be the root; reading all of it reaches devices and the state of processes", clip(w.text))
+	}
 	rest, up := strings.CutPrefix(p, "/")
 	for strings.HasPrefix(rest, "../") {
 		rest, up = rest[3:], true
