@@ -101,9 +101,11 @@ func (h hostile) readers(t *testing.T) {
 	keys := h.keys(t)
 	started := map[string]bool{}
 	for _, line := range submoduleReaders {
-		_, _, ran := h.run(t, line)
-		for _, r := range ran {
-			started[r] = true
+		if !Ephemeral(line) || line == "git status" {
+			_, _, ran := h.run(t, line)
+			for _, r := range ran {
+				started[r] = true
+			}
 		}
 		if !Ephemeral(line) {
 			continue
@@ -127,8 +129,7 @@ func TestGitEnvSubmoduleSetting(t *testing.T) {
 		if _, _, ran := h.run(t, line, GitEnv(keys...)...); len(ran) > 0 {
 			t.Errorf("%s: started %q", line, ran)
 		}
-		without := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "submodule.sub.ignore" })
-		if _, _, ran := h.run(t, line, GitEnv(without...)...); !slices.Contains(ran, "subclean") {
+		if _, _, ran := h.run(t, line, GitEnv(without(slices.Clone(keys), "submodule.sub.ignore")...)...); !slices.Contains(ran, "subclean") {
 			t.Errorf("%s started %q where the setting stayed; want the filter of the submodule", line, ran)
 		}
 	}
