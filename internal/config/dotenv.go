@@ -20,7 +20,7 @@ type fault struct {
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // parseDotenv parses the content of a .env file. Later values of a name win;
-// $NAME refers to earlier lines, outside single quotes.
+// what comments, escapes and variables are is said at prepare.
 func parseDotenv(data []byte) (map[string]string, *fault) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
@@ -39,11 +39,12 @@ func parseDotenv(data []byte) (map[string]string, *fault) {
 }
 
 func parse(data []byte) (map[string]string, bool) {
-	values, err := godotenv.UnmarshalBytes(data)
+	values, err := godotenv.Unmarshal(prepare(string(data)))
 	if err != nil {
 		return nil, false
 	}
-	for name := range values {
+	for name, value := range values {
+		values[name] = restore(value)
 		// The library takes "A B=1", "=1" and a last line without a sign.
 		if !variable.MatchString(name) {
 			return nil, false

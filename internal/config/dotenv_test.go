@@ -67,6 +67,23 @@ func TestParseDotenv(t *testing.T) {
 	cases := append(dotenvTable(t), []dotenvCase{
 		{"\uFEFFA=\"x\nB=2\n", "error", "both at once"},
 		{"A=$B\nB=1\nC=$B\nD='$B'\nE=\\$B", `{"A":"","B":"1","C":"1","D":"$B","E":"$B"}`, "earlier lines only"},
+		{"A= # note\nB=#x\nC=\t# note\n", `{"A":"","B":"","C":""}`, "nothing but a comment"},
+		{"A=x # one # two\nB=x #one#two\nC=x#y # z\n", `{"A":"x","B":"x","C":"x#y"}`, "the first one begins it"},
+		{"A='x # y' # z # w\nB=1 # don't\nC=2 # \"\n", `{"A":"x # y","B":"1","C":"2"}`, "around quotes"},
+		{"A: x # y\n", `{"A":"x"}`, "with a colon"},
+		{"A=x # y\r\nB=1\r\n", `{"A":"x","B":"1"}`, "CRLF"},
+		{`A="C:\temp\dir" # x`, `{"A":"C:\\temp\\dir"}`, "no escape"},
+		{`A="C:\\"`, `{"A":"C:\\"}`, "a backslash at the end"},
+		{`A="say \"hi\""`, `{"A":"say \"hi\""}`, "a quote at the end"},
+		{`A="\"" # x`, `{"A":"\""}`, "nothing but a quote"},
+		{`A="a\\nb"`, `{"A":"a\\nb"}`, "an escaped backslash before an n"},
+		{`A='it\'s' # x`, `{"A":"it\\'s"}`, "as it stands"},
+		{`A='a\'' # x`, `{"A":"a\\'"}`, "at the end as well"},
+		{`A='C:\\temp'`, `{"A":"C:\\\\temp"}`, "single quotes: no escapes"},
+		{"B=b\nA=\"${B:-d}\"\nC=${B-d}\nD=\"${B\"", `{"B":"b","A":"${B:-d}","C":"${B-d}","D":"${B"}`, "no defaults"},
+		{"B=b\nA={$B}\nC=${B}x\nD=\"$B\\n\"", `{"B":"b","A":"{b}","C":"bx","D":"b\n"}`, "next to other characters"},
+		{`A=costs$5$$2$(id)$bc$Bc\$B`, `{"A":"costs$5$$2$(id)$bc$Bc$B"}`, "no variable"},
+		{"A=C:\\temp\\new\n", `{"A":"C:\\temp\\new"}`, "no escapes without quotes"},
 		{"JUST WORDS\n", "error", "no sign"},
 		{"A=1\nLAST", "error", "no sign in the last line"},
 		{"=1\n", "error", "no name"},
@@ -121,6 +138,9 @@ func FuzzParseDotenv(f *testing.F) {
 	for _, tt := range dotenvTable(f) {
 		f.Add([]byte(tt.content))
 	}
+	for _, s := range []string{"A= # note\nB=#x # y", `A="C:\t\"$B}${B:-d}\\" # x`, `A='\''`} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		values, fault := parseDotenv(data)
 		if (values == nil) == (fault == nil) {
@@ -133,6 +153,22 @@ func FuzzParseDotenv(f *testing.F) {
 			if !variable.MatchString(name) || !utf8.ValidString(value) || strings.Contains(value, "\x00") {
 				t.Errorf("%q=%q", name, value)
 			}
+		}
+	})
+}
+
+// What is written in quotes is read as it is, whatever it is.
+func FuzzDotenvQuoted(f *testing.F) {
+	for _, s := range []string{"", "x", "# x", `C:\temp\`, `say "hi"`, "it's\\", "${A:-d}$A}$(x)$$", `\n\r\'`, "a\nb\tc ", "'\"'\"", "\u00a0#\u0085"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		if !utf8.ValidString(value) || strings.ContainsAny(value, "\x00\r") {
+			return
+		}
+		values, fault := parseDotenv([]byte("A=1\nB=" + quoted(value) + " # x\nC=2\n"))
+		if fault != nil || values["B"] != value || values["A"] != "1" || values["C"] != "2" || len(values) != 3 {
+			t.Errorf("%q, written %s: %q, %v", value, quoted(value), values, fault)
 		}
 	})
 }

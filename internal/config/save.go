@@ -146,12 +146,13 @@ func edit(old []byte, values map[string]string) ([]byte, *fault) {
 // plainValue needs no quotes.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,~-]+$`)
 
-// quoted writes a value so that it is read as it is. A single quote cannot be written between single quotes.
+// quoted writes a value so that it is read as it is. A single quote cannot be written between single quotes, nor a
+// backslash at the end.
 func quoted(value string) string {
 	switch {
 	case plainValue.MatchString(value):
 		return value
-	case !strings.Contains(value, "'"):
+	case !strings.Contains(value, "'") && !strings.HasSuffix(value, `\`):
 		return "'" + value + "'"
 	}
 	return fmt.Sprintf(`"%s"`, strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(value))
