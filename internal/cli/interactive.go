@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"flower"
 	"flower/agent"
@@ -53,7 +54,10 @@ func (a *app) openTerminal(redactor *config.Redactor) error {
 	return nil
 }
 
-// closeTerminal gives the terminal back and says what was entered too late for anybody to take it.
+// maxUnsent is how much is shown of a line that was not sent, in bytes: a paste may have many.
+const maxUnsent = 16 << 10
+
+// closeTerminal gives the terminal back and says what was entered too late for anybody to take it, or not entered at all.
 func (a *app) closeTerminal() {
 	if a.tty == nil {
 		return
@@ -63,9 +67,37 @@ func (a *app) closeTerminal() {
 	a.out.onto(a.stdio.Out)
 	a.err.onto(a.stdio.Err)
 	for _, l := range left {
+		if l.Unsent {
+			a.unsent(l.Text)
+			continue
+		}
 		if said := oneLine(l.Text); said != "" {
 			a.marked(a.err, "! ", a.Say("note.late", text.Data{"Text": said}))
 		}
+	}
+}
+
+// unsent shows a line that was being typed, so that it can be copied: its rows as they are, none of them broken or marked.
+// It goes to the terminal, also where the errors go elsewhere.
+func (a *app) unsent(s string) {
+	to := a.err
+	if !isTerminal(a.stdio.Err) {
+		to = a.out
+	}
+	s = strings.Trim(s, "\n")
+	rest := len(s)
+	if rest > maxUnsent {
+		cut := maxUnsent
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	rest -= len(s)
+	a.marked(to, "! ", a.Say("note.unsent"))
+	to.Line(s)
+	if rest > 0 {
+		a.marked(to, "! ", a.Say("note.unsent.more", text.Data{"Size": text.Bytes(int64(rest))}))
 	}
 }
 

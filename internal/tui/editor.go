@@ -115,6 +115,25 @@ func (e *editor) take() string {
 	return s
 }
 
+// unsent is what was typed and not entered: what was put aside to look at history, and what is shown, unless it is a line
+// of history as it was.
+func (e *editor) unsent() []string {
+	var all []string
+	keep := func(s string) {
+		if strings.TrimSpace(s) != "" {
+			all = append(all, s)
+		}
+	}
+	if e.recall < len(e.history) {
+		keep(join(e.draft))
+		if e.text() == e.history[e.recall] {
+			return all
+		}
+	}
+	keep(e.text())
+	return all
+}
+
 // continued ends a line with a backslash in a line feed instead; false if there is no backslash before the cursor.
 func (e *editor) continued() bool {
 	if e.at == 0 || e.at != len(e.pieces) || e.pieces[e.at-1].text != `\` {

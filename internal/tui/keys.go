@@ -50,6 +50,16 @@ func (d *decoder) waits() bool { return len(d.buf) > 0 && !d.pasting && d.buf[0]
 // expire takes what has begun as complete: no more bytes have come for a while.
 func (d *decoder) expire() []key { return d.take(true) }
 
+// broken ends a paste whose end has not come, and will not any more; the key is empty if there is none.
+func (d *decoder) broken() key {
+	if !d.pasting {
+		return key{}
+	}
+	_, k := d.inPaste(append(d.buf, pasteEnd...))
+	d.buf = nil
+	return k
+}
+
 func (d *decoder) take(final bool) []key {
 	var keys []key
 	rest := d.buf

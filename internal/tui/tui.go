@@ -64,6 +64,7 @@ type Line struct {
 	Text     string // may have several rows
 	Question string // id of the question it answers; "" is none
 	End      bool   // Ctrl-D on an empty line: nothing more is to be expected, though it may come
+	Unsent   bool   // it was being typed and Enter was not pressed; only Close gives such lines
 }
 
 // Terminal shows output and takes lines. Its methods are safe for concurrent use.
@@ -227,7 +228,8 @@ func (t *Terminal) Width() int {
 const closeGrace = time.Second
 
 // Close takes the region away and leaves the terminal as it was, at every end of the program. It returns what was
-// entered and taken by nobody. It may be called more than once.
+// entered and taken by nobody, and behind it what was still being typed, if it is more than blanks. It may be called more
+// than once; only the first call returns anything.
 func (t *Terminal) Close() (left []Line) {
 	t.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)

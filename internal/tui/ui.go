@@ -399,8 +399,13 @@ func (u *ui) detach() {
 	u.attached = false
 }
 
-// end shows what still waits and leaves the terminal. What was entered and not taken stays for who asks for it.
+// end shows what still waits and leaves the terminal. What was entered and not taken stays for who asks for it, and so
+// does what was being typed, also in the middle of a paste.
 func (u *ui) end() {
+	u.settle()
+	if k := u.keys.broken(); k.pasted {
+		u.key(k)
+	}
 	for {
 		select {
 		case lines := <-u.output:
@@ -414,6 +419,9 @@ func (u *ui) end() {
 	u.detach()
 	for _, l := range u.queue {
 		u.lines <- l // Close takes them
+	}
+	for _, s := range u.edit.unsent() {
+		u.lines <- Line{Text: s, Unsent: true}
 	}
 }
 

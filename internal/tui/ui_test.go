@@ -29,6 +29,7 @@ type desk struct {
 	mu     sync.Mutex
 	writes []string // frames, as they were written
 	killed []syscall.Signal
+	left   []Line // what was not taken when the loop ended
 
 	in     chan []byte
 	out    chan string
@@ -91,7 +92,8 @@ func sit(t *testing.T, w, h int, opts Options, f func(*desk)) {
 		synctest.Wait()
 		f(d)
 		close(d.stop)
-		for range d.lines { // what was not taken
+		for l := range d.lines {
+			d.left = append(d.left, l)
 		}
 		<-done
 	})
@@ -514,6 +516,43 @@ func TestEnd(t *testing.T) {
 	d.shows(0, 1, "out")
 	if all := strings.Join(d.frames(), ""); d.dev.raw || !strings.HasSuffix(all, pasteOff) || d.screen.CursorHidden() {
 		t.Errorf("raw %v, cursor hidden %v, written last %q", d.dev.raw, d.screen.CursorHidden(), d.frames()[len(d.frames())-1])
+	}
+}
+
+// What was being typed at the end is not lost: not what was put aside for history, not a paste that is folded, not one in
+// the middle of which the end comes.
+func TestEndWhileTyping(t *testing.T) {
+	long := strings.Repeat("a line of the log\n", 300)
+	tests := []struct {
+		name, keys string
+		want       []string
+	}{
+		{"nothing", "", nil},
+		{"blanks", "  \x1b\r ", nil},
+		{"half a line", "use gre", []string{"use gre"}},
+		{"rows", "one\x1b\rtwo", []string{"one\ntwo"}},
+		{"a folded paste", "see " + pasteBegin + long + pasteEnd + "!", []string{"see " + long + "!"}},
+		{"half a paste", "see " + pasteBegin + "one\r\ntwo \x1b[20", []string{"see one\ntwo "}},
+		{"a line of history", "old\r\x1b[A", nil},
+		{"a draft behind history", "old\rdraft\x1b[A", []string{"draft"}},
+		{"a draft and an edited line", "old\rdraft\x1b[A!", []string{"draft", "old!"}},
+		{"history and back", "old\rdraft\x1b[A\x1b[B", []string{"draft"}},
+	}
+	for _, tt := range tests {
+		var d *desk
+		sit(t, 40, 8, Options{}, func(it *desk) {
+			d = it
+			d.types(tt.keys)
+		})
+		var got []string
+		for _, l := range d.left {
+			if l.Unsent {
+				got = append(got, l.Text)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: left %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
