@@ -63,7 +63,7 @@ func TestPermissionOnATerminal(t *testing.T) {
 	}
 }
 
-// TestPermissionOnAPlainTerminal: the same without a line below, and what is typed too early is dropped.
+// TestPermissionOnAPlainTerminal: the same without a line below, and a line that was begun too early allows nothing.
 func TestPermissionOnAPlainTerminal(t *testing.T) {
 	for answer, ran := range map[string]bool{"yes\n": true, "no\n": false, "\n": false, "why?\n": false} {
 		server, begin := careful(t)
@@ -73,6 +73,9 @@ func TestPermissionOnAPlainTerminal(t *testing.T) {
 		begin()
 		s.expect("<U+202E>dnammoc<U+001B>[2J")
 		s.expect("Enter refuses") // on one of the lines of the hint, or behind a break of it
+		s.expect("does not answer it: 1;")
+		s.enter("\n")
+		s.expect("does not answer it: 1;")
 		s.enter(answer)
 		s.expect("It ended: ")
 		s.ends(0)

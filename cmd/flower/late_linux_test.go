@@ -52,3 +52,35 @@ func TestTypedAfterTimeout(t *testing.T) {
 		t.Errorf("the answers that have reached the agent are %q", answers)
 	}
 }
+
+// Where lines come and go as they are it is the same: what is half typed when a question comes does not answer it, and is said
+// to be a remark; what was entered before is one anyway.
+func TestHalfTypedOnAPlainTerminal(t *testing.T) {
+	asking := modeltest.NewGate()
+	script := job(judgeByFiles)
+	server := modeltest.Start(t, modeltest.Options{BindThinking: true, Player: modeltest.PlayerFunc(func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case r.Role() == modeltest.Clarifier && r.Answers() == 0:
+			ask := modeltest.Call("mcp__human__ask", input{"question": "Delete the old one?", "options": []string{"yes", "no"}})
+			return modeltest.Answer(ask).Held(modeltest.Point{}, asking)
+		case r.Role() == modeltest.Clarifier:
+			return modeltest.Say(brief)
+		}
+		return script.Play(r)
+	})})
+	s := startOnTerminal(t, server, newWorkspace(t), "--clarify-only", "a greeting")
+	await(t, asking.Reached())
+	s.enter("be quick\n")
+	s.expect("+ noted: be quick")
+	s.enter("yes, delete my")
+	s.expect("yes, delete my")
+	asking.Open()
+	s.expect("2) no")
+	s.expect("does not answer it: yes,")
+	s.enter(" idea\n")
+	s.expect("+ noted: yes, delete my idea")
+	s.enter("2\n")
+	s.expect("answer: no")
+	s.expect("== done")
+	s.ends(0)
+}

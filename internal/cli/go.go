@@ -291,6 +291,7 @@ func (g *goRun) rigOptions(w *watch) rigOptions {
 			g.tally.Event(ev)
 			g.input.follow(ev)
 			g.print.Event(ev)
+			g.input.shown(ev)
 			g.asides.event(ev)
 			g.follow(ev)
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/signal"
 	"strings"
 	"sync"
@@ -17,13 +18,14 @@ import (
 
 // input is the person's side of a run: lines come in from one stream and go to whoever waits for one.
 //
-// On a terminal a line answers the question that waits, or is a remark if none does. Elsewhere lines are answers, kept
+// On a terminal a line answers the question that waits if it was begun when that had been asked; else it is a remark. Elsewhere lines are answers, kept
 // until their question comes.
 type input struct {
 	app      *app
 	terminal bool
 	lines    <-chan tui.Line
-	orders   *orders // what a program says instead of lines; nil: a person says them
+	keys     *keyboard // where a terminal is read as lines come; else nil
+	orders   *orders   // what a program says instead of lines; nil: a person says them
 	// side takes a question beside the work; nil: there are none, and "?" begins a remark like any other.
 	side func(question string)
 	deaf bool // nobody hears remarks: what answers no question is given back
@@ -31,6 +33,8 @@ type input struct {
 	mu      sync.Mutex
 	capture chan string // takes the next line, if somebody asked for it
 	ended   bool
+	order   map[string]int // of questions, as they were asked
+	half    string         // what was half typed when the newest came
 
 	asked chan struct{} // wakes serve up when a question comes
 }
@@ -50,12 +54,19 @@ func (a *app) newInput() *input {
 		close(lines)
 		return in
 	}
-	terminal := in.terminal
+	if in.terminal {
+		in.keys = newKeyboard(a.stdio.In.(*os.File))
+	}
 	go func() {
-		readLines(a.stdio.In, lines)
+		if in.keys == nil {
+			readLines(a.stdio.In, lines)
+			close(lines)
+			return
+		}
+		in.keys.run(lines)
 		// A terminal that is gone is like SIGHUP, also where that has not come. Nobody has said then that they leave: the
 		// lines do not end. Who ignores SIGHUP goes on without one.
-		if terminal && hungUp(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
+		if hungUp(a.stdio.In) && !signal.Ignored(syscall.SIGHUP) {
 			close(a.hungUp)
 			return
 		}
@@ -227,9 +238,12 @@ func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui
 	case in.side != nil && strings.HasPrefix(said, "?"), in.side != nil && strings.HasPrefix(said, "？"):
 		in.side(strings.TrimLeft(said, "?？ "))
 		return
-	case in.app.tty == nil && waits && human.Answer(q.ID, said):
+	case in.app.tty == nil && waits && in.typedFor(line, q) && human.Answer(q.ID, said):
 		return
 	case in.deaf && strings.TrimSpace(said) == "":
+		return
+	case in.deaf && waits && in.keys != nil:
+		in.refuse(said, in.app.Say("input.begun", text.Data{"Text": oneLine(said)}))
 		return
 	case in.deaf:
 		in.refuse(said, in.app.Say("note.once"))
@@ -255,6 +269,13 @@ func (in *input) fromPipe(ctx context.Context, human *flower.Human, said string)
 	}
 }
 
+// typedFor says whether a line was begun when the question had been asked. Where that cannot be known it was.
+func (in *input) typedFor(line tui.Line, q flower.Question) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.keys == nil || in.order[q.ID] <= in.order[line.Question]
+}
+
 // follow is told what happens, before anybody is shown it.
 func (in *input) follow(ev flower.Event) {
 	if in == nil {
@@ -263,16 +284,45 @@ func (in *input) follow(ev flower.Event) {
 	if in.orders != nil {
 		in.orders.follow(ev)
 	}
-	asked, is := ev.(flower.Asked)
-	if !is {
-		return
+	switch ev := ev.(type) {
+	case flower.Asked:
+		in.asks(ev.Question)
+	case flower.Settled:
+		if in.keys != nil && ev.How != flower.Given && ev.How != flower.Skipped {
+			in.keys.givenUp()
+		}
 	}
-	if asked.Question.Permission != nil && in.terminal && in.app.tty == nil {
-		dropTyped(in.app.stdio.In) // what was half typed before the question must not allow a call
+}
+
+// asks notes that a question comes, and wakes serve up.
+func (in *input) asks(q flower.Question) {
+	if in.keys != nil {
+		half := in.keys.asked(q.ID)
+		in.mu.Lock()
+		if in.order == nil {
+			in.order = map[string]int{}
+		}
+		in.order[q.ID] = len(in.order) + 1
+		in.half = half
+		in.mu.Unlock()
 	}
 	select {
-	case in.asked <- struct{}{}: // wakes serve up
+	case in.asked <- struct{}{}:
 	default:
+	}
+}
+
+// shown is told what happens, when it has been shown. It says under a question that what was half typed does not answer it.
+func (in *input) shown(ev flower.Event) {
+	if _, asked := ev.(flower.Asked); !asked || in == nil {
+		return
+	}
+	in.mu.Lock()
+	half := oneLine(in.half)
+	in.half = ""
+	in.mu.Unlock()
+	if half != "" {
+		in.app.marked(in.app.err, "! ", in.app.Say("input.begun", text.Data{"Text": in.app.withoutKeys(half)}))
 	}
 }
 
@@ -286,6 +336,9 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	in.mu.Unlock()
 	if ended {
 		return "", false
+	}
+	if in.keys != nil {
+		in.keys.restart()
 	}
 	if in.app.tty == nil {
 		in.app.out.Line("") // the terminal has shown ^C on the line

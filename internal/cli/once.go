@@ -223,6 +223,7 @@ func (o *onceRun) rigOptions(w *watch, show reporter, done *tally) rigOptions {
 			done.Event(ev)
 			o.input.follow(ev)
 			show.Event(ev)
+			o.input.shown(ev)
 			if o.tty != nil {
 				o.tty.Event(ev)
 			}
