@@ -76,6 +76,9 @@ func (p *program) judge(args []word) string {
 	if reason != "" {
 		return reason
 	}
+	if reason := wideFlag(c.flags); reason != "" {
+		return reason
+	}
 	if p.none && len(c.operands) > 0 {
 		return fmt.Sprintf("%s is an argument too many", clip(c.operands[0].text))
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -181,6 +182,9 @@ func judgePrintf(args []word) string {
 		_, after, ok := strings.Cut(rest, "%")
 		if !ok {
 			return ""
+		}
+		if flags, _, _ := strings.Cut(after, "%"); strings.HasPrefix(strings.TrimLeft(flags, "-+ #0'."), "*") && slices.ContainsFunc(args[1:], big) {
+			return "the width could be without bound"
 		}
 		after = strings.TrimLeft(after, "-+ #0123456789.*'")
 		if after == "" || strings.IndexByte("diouxXfFeEgGaAcsbq%", after[0]) < 0 {

@@ -46,19 +46,18 @@ func judgeSed(args []word) string {
 // sedScript is a script being read, front to back. Every method takes what it reads
 // off the front and reports whether it understood it.
 type sedScript struct {
-	rest  string
-	depth int  // open braces
-	reads bool // a command n or N stands in the script: a loop comes to an end
-	loops bool // a command jumps back
+	rest     string
+	commands []sedCommand
+	block    int // the index of the innermost open {, or -1
 }
 
-// readSed reports whether script is understood whole and only prints.
+// readSed reports whether script is understood whole, only prints, and comes to an end.
 func readSed(script string) bool {
-	s := &sedScript{rest: script}
+	s := &sedScript{rest: script, block: -1}
 	for {
 		s.rest = strings.TrimLeft(s.rest, " \t\n;")
 		if s.rest == "" {
-			return s.depth == 0 && (s.reads || !s.loops)
+			return s.block < 0 && sedEnds(s.commands)
 		}
 		if !s.command() {
 			return false
@@ -68,57 +67,72 @@ func readSed(script string) bool {
 
 // command reads addresses and one command.
 func (s *sedScript) command() bool {
+	before := s.rest
 	addressed, ok := s.addresses()
 	if !ok || s.rest == "" {
 		return false
 	}
-	c := s.rest[0]
+	address := strings.Map(notBlank, before[:len(before)-len(s.rest)])
+	c := sedCommand{verb: s.rest[0], address: address, block: s.block}
 	s.rest = s.rest[1:]
-	switch c {
+	switch c.verb {
 	case '#':
 		if addressed {
 			return false
 		}
 		_, s.rest, _ = strings.Cut(s.rest, "\n")
 		return true
-	case '{':
-		s.depth++
-		return true
 	case '}':
-		s.depth--
-		return s.depth >= 0 && !addressed && s.end()
-	case '=', 'd', 'g', 'G', 'h', 'H', 'p', 'P', 'x', 'z', 'F':
+		if s.block < 0 || addressed {
+			return false
+		}
+		s.block = s.commands[s.block].block
 		return s.end()
-	case 'n', 'N':
-		s.reads = true
-		return s.end()
-	case 'D':
-		s.loops = true
+	case '{':
+		s.block = len(s.commands)
+	default:
+		if !s.arguments(&c, addressed) {
+			return false
+		}
+	}
+	s.commands = append(s.commands, c)
+	return true
+}
+
+// arguments reads what stands behind the letter of a command.
+func (s *sedScript) arguments(c *sedCommand, addressed bool) bool {
+	switch c.verb {
+	case '=', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', 'F':
 		return s.end()
 	case 'l', 'q', 'Q':
 		s.rest = strings.TrimLeft(s.rest, " ")
 		s.rest = strings.TrimLeft(s.rest, "0123456789")
 		return s.end()
 	case 's':
-		return s.substitute()
-	case 'y':
-		delim, ok := s.delimiter()
-		return ok && s.until(delim, false) && s.until(delim, false) && s.end()
-	case ':':
-		return !addressed && s.label() != "" && s.end()
-	case 'b', 't', 'T':
-		if name := s.label(); name != "" {
-			// Without an address nothing keeps b from going round for ever.
-			if c == 'b' && !addressed {
-				return false
-			}
-			s.loops = true
+		if !s.parts(c) {
+			return false
 		}
+		s.rest = strings.TrimLeft(s.rest, "gpiIMm0123456789") // e and w are not on the list
+		return s.end()
+	case 'y':
+		return s.parts(c) && s.end()
+	case ':':
+		c.label = s.label()
+		return !addressed && c.label != "" && s.end()
+	case 'b', 't', 'T':
+		c.label = s.label()
 		return s.end()
 	case 'a', 'i', 'c':
 		return s.text()
 	}
 	return false // e, w, W, r, R and what is unknown
+}
+
+func notBlank(r rune) rune {
+	if r == ' ' || r == '\t' {
+		return -1
+	}
+	return r
 }
 
 // addresses reads up to two addresses and the marks of negation.
@@ -167,7 +181,7 @@ func (s *sedScript) address(second bool) (some, ok bool) {
 			s.rest = s.rest[1:]
 		}
 		delim, ok := s.delimiter()
-		if !ok || !s.until(delim, true) {
+		if _, closed := s.until(delim, true); !ok || !closed {
 			return true, false
 		}
 		s.rest = strings.TrimLeft(s.rest, "IM")
@@ -200,14 +214,14 @@ func (s *sedScript) delimiter() (byte, bool) {
 	return c, c > ' ' && c < 0x7f && c != '\\' && (c == '_' || !isNameStart(c)) && !isDigits(string(c)) && c != ';' && c != '{' && c != '}'
 }
 
-// until takes text up to and with delim.
-func (s *sedScript) until(delim byte, regex bool) bool {
+// until takes text up to and with delim, and returns it without.
+func (s *sedScript) until(delim byte, regex bool) (text string, ok bool) {
 	end := delimited(s.rest, delim, regex)
 	if end < 0 {
-		return false
+		return "", false
 	}
-	s.rest = s.rest[end+1:]
-	return true
+	text, s.rest = s.rest[:end], s.rest[end+1:]
+	return text, true
 }
 
 // delimited returns the index of the delim that ends text at the front of s, or -1
@@ -266,14 +280,13 @@ func openBracket(re string, backslash bool) bool {
 	return open
 }
 
-// substitute reads s. Its flags e and w are not on the list.
-func (s *sedScript) substitute() bool {
+// parts reads the two texts of s and y.
+func (s *sedScript) parts(c *sedCommand) bool {
 	delim, ok := s.delimiter()
-	if !ok || !s.until(delim, true) || !s.until(delim, false) {
-		return false
+	for i := 0; ok && i < len(c.text); i++ {
+		c.text[i], ok = s.until(delim, c.verb == 's' && i == 0)
 	}
-	s.rest = strings.TrimLeft(s.rest, "gpiIMm0123456789")
-	return s.end()
+	return ok
 }
 
 // label takes the name after :, b, t and T.

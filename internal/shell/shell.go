@@ -241,7 +241,11 @@ func judgeCall(c *syntax.CallExpr) string {
 	if p.whole == nil && !p.none && len(args) == 2 && (args[1].text == "--version" || args[1].text == "--help") {
 		return ""
 	}
-	if reason := p.judge(args[1:]); reason != "" {
+	reason = wideFormat(name.text, args[1:])
+	if reason == "" {
+		reason = p.judge(args[1:])
+	}
+	if reason != "" {
 		return name.text + ": " + reason
 	}
 	return ""
