@@ -80,8 +80,12 @@ func (u *ui) turn() {
 	}
 }
 
-// enter hands the line over.
+// enter hands the line over. Enter alone skips a question, so it does nothing until people can have seen which: the key
+// may have been pressed twice.
 func (u *ui) enter() {
+	if u.question.id != "" && u.opts.Now().Sub(u.question.shown) < seeTime && strings.TrimSpace(u.edit.text()) == "" {
+		return
+	}
 	l := Line{}
 	if u.mode() == answer {
 		l.Question = u.question.id

@@ -21,12 +21,45 @@ func TestQuestion(t *testing.T) {
 		d.shows(8, 1, "? waits for you · 0s · $0.00", "answer>")
 		d.types("2\r")
 		d.enters(Line{Text: "2", Question: "q1"})
+		time.Sleep(seeTime)
 		d.types("\r") // it still waits: a bare Enter skips it
 		d.enters(Line{Question: "q1"})
 		d.pends(nil)
 		d.shows(2, 0, ">")
 		d.types("\r")
 		d.enters(Line{})
+	})
+}
+
+// Enter pressed twice answers one question and does not skip the next.
+func TestEnterTwice(t *testing.T) {
+	sit(t, 60, 8, Options{}, func(d *desk) {
+		q1 := flower.Question{ID: "q1", Text: "Which?", AskedAt: time.Now()}
+		d.pends(&q1)
+		time.Sleep(time.Minute)
+		d.types("1\r")
+		d.enters(Line{Text: "1", Question: "q1"})
+		q2 := flower.Question{ID: "q2", Text: "And now?", AskedAt: time.Now()}
+		d.pends(&q2)
+		time.Sleep(150 * time.Millisecond)
+		for _, keys := range []string{"\r", " \r"} {
+			d.types(keys)
+			if l, err := d.entered(); err == nil {
+				t.Errorf("%q skipped the next question: %+v", keys, l)
+			}
+		}
+		d.types("2\r") // words are no accident
+		d.enters(Line{Text: " 2", Question: "q2"})
+		q3 := flower.Question{ID: "q3", Text: "And then?", AskedAt: time.Now()}
+		d.pends(&q3)
+		time.Sleep(seeTime - time.Millisecond)
+		d.types("\r")
+		if l, err := d.entered(); err == nil {
+			t.Errorf("skipped too early: %+v", l)
+		}
+		time.Sleep(time.Millisecond)
+		d.types("\r")
+		d.enters(Line{Question: "q3"})
 	})
 }
 

@@ -17,6 +17,7 @@ const (
 	escTime    = 100 * time.Millisecond // after an Esc, for the rest of a sequence: connections are slow
 	resizeTime = 50 * time.Millisecond  // after a change of size, for the terminal to settle
 	stopTime   = 500 * time.Millisecond // after a stop signal that does not stop: nobody could go on with us
+	seeTime    = 700 * time.Millisecond // after a question is shown, before Enter alone skips it: it may have been meant for another
 )
 
 // elsewhere is a number of rows that no terminal has.
@@ -261,7 +262,7 @@ func (u *ui) look() {
 		if u.question.id != "" {
 			u.scrolled = elsewhere // it was written while the one before it waited
 		}
-		u.question = asked{id: q.ID, text: u.act.decided(q.Text), since: q.AskedAt}
+		u.question = asked{id: q.ID, text: u.act.decided(q.Text), since: q.AskedAt, shown: u.opts.Now()}
 		for _, o := range q.Options {
 			u.question.options = append(u.question.options, u.act.decided(o))
 		}

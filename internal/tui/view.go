@@ -42,6 +42,7 @@ type asked struct {
 	text    string // on one line
 	options []string
 	since   time.Time
+	shown   time.Time // for the first time
 }
 
 // mode says what Enter does with the line.
