@@ -35,7 +35,7 @@ def main():
             said = ask(event["text"], event["options"])
             if said is None:
                 flower.stdin.close()  # nobody answers any more: the agents decide
-            elif said.isdigit() and 1 <= int(said) <= len(event["options"]):
+            elif said.isdecimal() and 1 <= int(said) <= len(event["options"]):
                 say(type="answer", id=event["id"], option=int(said))
             else:
                 say(type="answer", id=event["id"], text=said)

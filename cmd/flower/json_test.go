@@ -177,6 +177,9 @@ func TestDriver(t *testing.T) {
 	if out := drive("", "say it in French, too"); !strings.Contains(out, "done, $") {
 		t.Errorf("going on:\n%s", out)
 	}
+	if out := drive("²\n", "--new", "a greeting in a file"); !strings.Contains(out, "? Which language?") || !strings.Contains(out, "done, $") {
+		t.Errorf("what only looks like a number is an answer, too:\n%s", out)
+	}
 }
 
 // driven is a flower under --json, with a test on the other side.

@@ -65,24 +65,47 @@ func parseOrder(line string) (order, error) {
 		return o, err
 	}
 	if err := json.Unmarshal([]byte(line), &o); err != nil {
-		return o, wrongOrder(hintOrder, "no JSON object as expected: %v", err)
+		return o, mistyped(err)
 	}
 	return o, o.check(keys)
+}
+
+// orderTypes says what a value of each key is, and what one looks like.
+var orderTypes = map[string][2]string{
+	"type": {"a text", hintTypes}, "id": {"a text", `write "id":"..."`}, "text": {"a text", `write "text":"..."`},
+	"option": {"the number of an option", `write "option":1`}, "options": {"a list of numbers of options", `write "options":[1,2]`},
+	"decline": {"true", `write "decline":true`},
+}
+
+// mistyped says which value is of another type than it has to be.
+func mistyped(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		key, _, _ := strings.Cut(wrong.Field, ".")
+		if is, ok := orderTypes[key]; ok {
+			return wrongOrder(is[1], "%q has to be %s", key, is[0])
+		}
+	}
+	return wrongOrder(hintOrder, "no JSON object")
 }
 
 // orderObject returns the keys of a line that is one JSON object, without those that are null.
 func orderObject(line string) (keys []string, err error) {
 	dec := json.NewDecoder(strings.NewReader(line))
 	bad := func(err error) ([]string, error) {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
+		var wrong *json.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, wrongOrder(hintOrder, "no JSON object: the line ends within it")
+		case errors.As(json.Unmarshal([]byte(line), new(any)), &wrong) && wrong.Offset > 1: // err may be off by one
+			return nil, wrongOrder(hintOrder, "no JSON object: what stands at byte %d does not belong there", wrong.Offset)
 		}
-		return nil, wrongOrder(hintOrder, "no JSON object as expected: %v", err)
+		return nil, wrongOrder(hintOrder, "no JSON object")
 	}
 	if first, err := dec.Token(); err != nil {
 		return bad(err)
 	} else if first != json.Delim('{') {
-		return bad(errors.New("it is another value"))
+		return bad(nil)
 	}
 	seen := map[string]bool{}
 	for dec.More() {

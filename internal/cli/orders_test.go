@@ -46,7 +46,7 @@ var orderLines = []struct {
 	{`{"type":"answer","id":"q1","text":"a","decline":true}`, `one thing`},
 	{`{"type":"answer","id":"q1","decline":false}`, `one thing`},
 	{`{"type":"answer","id":"q1","options":[]}`, `one thing`},
-	{`{"type":"answer","id":"q1","options":1}`, `JSON`},
+	{`{"type":"answer","id":"q1","options":1}`, `"options" has to be a list`},
 	{`{"type":"answer","id":"q1","id":"q2","text":"a"}`, `twice`},
 	{`{"type":"answer","id":"q1","text":"a","text":"a"}`, `twice`},
 	{`{"type":"aside"}`, `"text"`},
@@ -56,9 +56,16 @@ var orderLines = []struct {
 	{`{"type":"request","Text":"a"}`, `no key`},
 	{strings.Repeat(`{"type":`, 20_000), `JSON`},
 	{`{"type":"remark","text":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`, `JSON`},
-	{`{"type":"answer","id":"q1","option":"1"}`, "JSON"},
-	{`{"type":"answer","id":"q1","option":1.5}`, "JSON"},
-	{`{"type":"answer","id":7,"text":"a"}`, "JSON"},
+	{`{"type":"answer","id":"q1","option":"1"}`, `"option" has to be the number of an option`},
+	{`{"type":"answer","id":"q1","option":1.5}`, `"option" has to be the number of an option`},
+	{`{"type":"answer","id":"q1","option":true}`, `"option" has to be the number of an option`},
+	{`{"type":"answer","id":"q1","options":["1"]}`, `"options" has to be a list of numbers`},
+	{`{"type":"answer","id":"q1","options":{"a":1}}`, `"options" has to be a list of numbers`},
+	{`{"type":"answer","id":"q1","decline":"yes"}`, `"decline" has to be true`},
+	{`{"type":7}`, `"type" has to be a text`},
+	{`{"type":"remark","text":["a"]}`, `"text" has to be a text`},
+	{`{"type":"answer","id":7,"text":"a"}`, `"id" has to be a text`},
+	{`{"type":"remark" "text":"a"}`, "byte 18"},
 	{`{"type":"answer","id":"q1","txt":"blue"}`, "txt"},
 	{`{"type":"remark"}`, `"text"`},
 	{`{"type":"remark","text":"a","id":"q1"}`, "no key"},
@@ -73,7 +80,7 @@ func TestParseOrder(t *testing.T) {
 	input := resolve(t, inputSchema(t))
 	for _, test := range orderLines {
 		_, err := parseOrder(test.line)
-		if (err == nil) != (test.bad == "") || err != nil && !strings.Contains(err.Error(), test.bad) {
+		if (err == nil) != (test.bad == "") || err != nil && (!strings.Contains(err.Error(), test.bad) || strings.Contains(err.Error(), "Go ") || strings.Contains(err.Error(), "unmarshal")) {
 			t.Errorf("%s: %v, want %q", test.line, err, test.bad)
 		}
 		var value any
@@ -216,7 +223,7 @@ func TestOrders(t *testing.T) {
 		"error 1 a run is at work",
 		"error 2 no question with this id waits",
 		"error 3 option 3: the question has 2",
-		"error 4 no JSON object as expected: invalid character 'o' in literal null (expecting 'u')",
+		"error 4 no JSON object: what stands at byte 2 does not belong there",
 		"error 6 an empty text says nothing",
 		"error 7 nothing is at work that could be interrupted",
 		"remark kept as a remark",
