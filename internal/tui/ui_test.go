@@ -308,7 +308,7 @@ func TestPaste(t *testing.T) {
 		{"short", short, "one\ntwo\n中文\tx", "> one"},
 		{"long", long, long, "> [pasted: 300 lines]"},
 		{"wide", strings.Repeat("x", 900), strings.Repeat("x", 900), "> [pasted: 900 B]"},
-		{"an end mark that is none", "a\x1b[201b\x1b[20", "a", "> a"},
+		{"an end mark that is none", "a\x1b[201b\x1b[20", "a20", "> a20"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wire := pasteBegin + tt.paste + pasteEnd
