@@ -55,7 +55,7 @@ func (d *decoder) broken() key {
 	if !d.pasting {
 		return key{}
 	}
-	_, k := d.inPaste(append(d.buf, pasteEnd...))
+	_, k := d.inPaste([]byte(pasteEnd)) // what of buf is left was the beginning of this mark
 	d.buf = nil
 	return k
 }
