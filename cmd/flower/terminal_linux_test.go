@@ -104,3 +104,39 @@ func await(t *testing.T, asked <-chan struct{}) {
 		t.Fatal("no request has come")
 	}
 }
+
+// What is no command begins nothing at a prompt; /new with words puts the history aside and begins with them.
+func TestNewWithWords(t *testing.T) {
+	server, _ := newServer(t, job(judgeByFiles))
+	dir := newWorkspace(t)
+	s := startOnTerminal(t, server, dir, "--clarify-only", "--asks", "0")
+	s.expect("What do you want done?")
+	for said, why := range map[string]string{"/staus": "is no command", "?what is this": "nothing is at work yet"} {
+		s.enter(said + "\n")
+		s.expect(why)
+		s.expect("What do you want done?")
+	}
+	if n := len(server.Requests()); n > 0 {
+		t.Fatalf("%d requests were sent", n)
+	}
+	s.enter("a greeting\n")
+	s.ends(0)
+	s = startOnTerminal(t, server, dir, "--clarify-only", "--asks", "0")
+	s.expect("Go on?")
+	s.enter("/help me\n")
+	s.expect("no command")
+	s.expect("Go on?")
+	s.enter("/new a farewell\n")
+	s.expect("put aside")
+	s.ends(0)
+	said := false
+	for _, r := range server.Requests() {
+		if r.Says("/new") || r.Says("/help") || r.Says("what is this") {
+			t.Error("a command has reached an agent")
+		}
+		said = said || r.Says("a farewell") && !r.Says("a greeting")
+	}
+	if !said {
+		t.Error("the job has not begun with the words")
+	}
+}

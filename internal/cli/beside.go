@@ -27,9 +27,21 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 	}
 	if g.ask == "" && !g.heard && !g.input.terminal {
 		g.heard = true
-		if g.ask, _, err = g.input.next(ctx); err != nil {
+		said, _, err := g.input.next(ctx)
+		if err != nil {
 			return false, err
 		}
+		if g.events == nil {
+			wanted, err := g.wish(said)
+			if err != nil {
+				return false, err
+			}
+			if wanted.fresh {
+				return false, busy
+			}
+			said = wanted.text
+		}
+		g.ask = said
 	}
 	switch g.ask {
 	case "":
@@ -40,8 +52,6 @@ func (g *goRun) beside(ctx context.Context, owner flower.Owner) (done bool, err 
 		g.marked(g.out, "== ", g.Say("beside.shown", text.Data{"Who": who(g.Printer, owner), "At": g.at(owner)}))
 		g.marked(g.out, "   ", g.Say("beside.next"))
 		return true, nil
-	case "/new":
-		return false, busy
 	}
 	// Who does not say where it works, or works through nothing, as flower adopt, may never look into our inbox.
 	if owner.Run == "" || owner.Workspace != g.place.workspace {

@@ -139,8 +139,8 @@ func TestEventsMatchTheSchema(t *testing.T) {
 	s.unkeptBudget("m")
 	s.running(flower.Owner{PID: 1, Started: time.Unix(1, 0)})
 	orders := newOrders(a)
-	if said, ok, err := orders.request(t.Context(), "wake"); said != "" || !ok || err != nil {
-		t.Errorf("an empty remark: %q %v %v", said, ok, err)
+	if said, ok, err := orders.request(t.Context(), "wake"); said != (wish{}) || !ok || err != nil {
+		t.Errorf("an empty remark: %+v %v %v", said, ok, err)
 	}
 	orders.serve(t.Context(), testHuman(t, s))
 	s.asideAsked(sideQuestion{"1", "why?"})

@@ -136,10 +136,12 @@ func (a *app) runGo(o goOptions, ask string) error {
 	if errors.As(cfgErr, &stop) {
 		return cfgErr
 	}
-	if ask = strings.TrimSpace(a.withoutKeys(ask)); ask == "/new" { // as it is typed at the prompt
-		o.fresh, ask = true, ""
+	wanted, err := a.wish(a.withoutKeys(ask)) // as it is typed at the prompt
+	if err != nil {
+		return err
 	}
-	g := &goRun{app: a, goOptions: o, ask: ask, place: where, cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry}
+	o.fresh = o.fresh || wanted.fresh
+	g := &goRun{app: a, goOptions: o, ask: wanted.text, place: where, cfg: cfg, cfgErr: cfgErr, redactor: redactor, retry: retry}
 	if err := a.openTerminal(redactor); err != nil {
 		return err
 	}
@@ -316,13 +318,11 @@ func (g *goRun) request(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if said == "/new" {
-			continue // that much is clear already
-		}
-		if g.ask = said; g.ask != "" {
+		if g.ask = said.text; g.ask != "" {
 			return nil
 		}
 		switch {
+		case said.fresh: // that much is clear already
 		case !ok && g.input.terminal:
 			return &stopError{exitOK} // left with Ctrl-D: nothing has begun
 		case !g.input.terminal:
@@ -340,11 +340,11 @@ func (g *goRun) askAgain(ctx context.Context) error {
 		return err
 	case !ok && g.input.terminal:
 		return &stopError{exitOK} // left with Ctrl-D: nothing has begun
-	case said == "/new":
+	case said.fresh && said.text == "":
 		g.fresh = true
 		return g.request(ctx)
 	}
-	g.ask = said
+	g.fresh, g.ask = g.fresh || said.fresh, said.text
 	return nil
 }
 

@@ -32,6 +32,7 @@ type input struct {
 
 	mu      sync.Mutex
 	capture chan string // takes the next line, if somebody asked for it
+	asking  string      // what was asked then
 	ended   bool
 	order   map[string]int // of questions, as they were asked
 	half    string         // what was half typed when the newest came
@@ -107,7 +108,8 @@ func readLine(in *bufio.Reader, limit int) (string, error) {
 // next waits for a line. It returns false at the end, and the error of ctx or of a line that cannot be used.
 func (in *input) next(ctx context.Context) (string, bool, error) {
 	if in.orders != nil {
-		return in.orders.request(ctx, "remark")
+		said, ok, err := in.orders.request(ctx, "remark")
+		return said.text, ok, err
 	}
 	for {
 		select {
@@ -126,8 +128,8 @@ func (in *input) next(ctx context.Context) (string, bool, error) {
 	}
 }
 
-// prompt asks for a line on a terminal; elsewhere it only reads.
-func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
+// prompt asks what is wanted on a terminal; elsewhere it only reads.
+func (in *input) prompt(ctx context.Context, id string) (wish, bool, error) {
 	if in.orders != nil {
 		return in.orders.request(ctx, promptNames[id])
 	}
@@ -136,14 +138,21 @@ func (in *input) prompt(ctx context.Context, id string) (string, bool, error) {
 			in.show("", in.app.Say(id))
 		}
 		said, ok, err := in.next(ctx)
-		if err != nil || !in.terminal {
-			return said, ok, err
+		if err != nil {
+			return wish{}, false, err
+		}
+		if !in.terminal {
+			w, err := in.app.wish(said)
+			return w, ok, err
 		}
 		if in.app.tty != nil && said != "" {
 			in.app.marked(in.app.out, "> ", said)
 		}
-		if !ok || !in.command(ctx, said) {
-			return said, ok, nil
+		switch e := parseEntry(said); {
+		case e.command == commandNew:
+			return wish{e.text, true}, ok, nil
+		case !in.command(ctx, e, said):
+			return wish{text: strings.TrimSpace(textOf(e, said))}, ok, nil
 		}
 	}
 }
@@ -214,29 +223,26 @@ func (in *input) refuse(said, why string) {
 }
 
 func (in *input) fromTerminal(ctx context.Context, human *flower.Human, line tui.Line) {
+	e := parseEntry(line.Text)
+	if in.command(ctx, e, line.Text) {
+		in.askAgain()
+		return
+	}
+	said := textOf(e, line.Text)
 	in.mu.Lock()
 	capture := in.capture
 	in.capture = nil
 	in.mu.Unlock()
 	if capture != nil {
-		capture <- line.Text // buffered
+		capture <- said // buffered
 		return
 	}
-	said := line.Text
 	switch q, waits := human.Pending(); {
-	case in.command(ctx, said):
-		return
-	case strings.TrimSpace(said) == "/new":
-		in.app.marked(in.app.err, "! ", in.app.Say("prompt.new.running"))
-		return
 	case in.app.tty != nil && line.Question != "":
 		// It answers the question it was typed for, and no other.
 		if !human.Answer(line.Question, said) && strings.TrimSpace(said) != "" {
 			in.refuse(said, in.app.Say("answer.late"))
 		}
-		return
-	case in.side != nil && strings.HasPrefix(said, "?"), in.side != nil && strings.HasPrefix(said, "？"):
-		in.side(strings.TrimLeft(said, "?？ "))
 		return
 	case in.app.tty == nil && waits && in.typedFor(line, q) && human.Answer(q.ID, said):
 		return
@@ -332,7 +338,7 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 	answer := make(chan string, 1)
 	in.mu.Lock()
 	ended := in.ended
-	in.capture = answer
+	in.capture, in.asking = answer, prompt
 	in.mu.Unlock()
 	if ended {
 		return "", false
@@ -354,5 +360,15 @@ func (in *input) ask(ctx context.Context, prompt string) (string, bool) {
 			in.capture = nil // the next line is for somebody else
 		}
 		return "", false
+	}
+}
+
+// askAgain shows once more what a line is waited for, if it is for ask.
+func (in *input) askAgain() {
+	in.mu.Lock()
+	asks, prompt := in.capture != nil, in.asking
+	in.mu.Unlock()
+	if asks {
+		in.show("! ", prompt)
 	}
 }

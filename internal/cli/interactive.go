@@ -128,11 +128,19 @@ func (g *goRun) follow(ev flower.Event) {
 	}
 }
 
-// command does what a line says that is no remark and no answer; false if it is one.
-func (in *input) command(ctx context.Context, said string) bool {
+// command does what a line says that is no text; false if it is one.
+func (in *input) command(ctx context.Context, e entry, said string) bool {
 	a := in.app
-	switch strings.TrimSpace(said) {
-	case "/help":
+	switch {
+	case e.command == "", e.command == commandAside && in.deaf:
+		return false
+	case e.command == commandAside && in.side == nil:
+		in.refuse(said, a.Say("aside.early"))
+	case e.command == commandAside:
+		in.side(e.text)
+	case e.command == commandNew:
+		in.refuse(said, a.Say("prompt.new.running"))
+	case e.command == commandHelp && e.text == "":
 		id := "prompt.help"
 		if a.tty == nil {
 			id = "prompt.help.plain"
@@ -140,12 +148,12 @@ func (in *input) command(ctx context.Context, said string) bool {
 		for line := range strings.SplitSeq(a.Say(id), "\n") {
 			a.marked(a.out, ". ", line)
 		}
-	case "/status":
+	case e.command == commandStatus && e.text == "":
 		if err := a.runStatus(ctx, false); err != nil {
 			a.marked(a.err, "! ", a.explainer().alone(err))
 		}
 	default:
-		return false
+		in.refuse(said, a.noCommand(e))
 	}
 	return true
 }

@@ -118,7 +118,11 @@ func (a *app) runOnce(o onceOptions, ask string) error {
 		return err
 	}
 	o.instructions = a.withoutKeys(o.instructions)
-	r := &onceRun{app: a, onceOptions: o, ask: strings.TrimSpace(a.withoutKeys(ask)), place: where, cfg: cfg, redactor: redactor, retry: retry}
+	wanted, err := a.wish(a.withoutKeys(ask))
+	if err != nil {
+		return err
+	}
+	r := &onceRun{app: a, onceOptions: o, ask: wanted.text, place: where, cfg: cfg, redactor: redactor, retry: retry}
 	if r.asks() && a.events == nil {
 		if err := a.openTerminal(redactor); err != nil {
 			return err
@@ -171,7 +175,7 @@ func (o *onceRun) run(ctx context.Context, w *watch) (err error) {
 		if err != nil {
 			return err
 		}
-		if o.ask = said; said == "" {
+		if o.ask = said.text; o.ask == "" {
 			return &usageError{spoken(o.Say("request.none"))}
 		}
 	}

@@ -28,7 +28,6 @@ type orders struct {
 	interrupt func() bool             // stops the agent at work; false if there is none
 	side      func(sideQuestion) bool // takes a question beside the work, false if too many wait; nil: nobody answers any
 	deaf      bool                    // nobody hears remarks
-	stashed   *string                 // of the order new: what is wanted, for the next who asks
 	sides     int                     // side questions that were asked
 
 	mu      sync.Mutex
@@ -114,32 +113,28 @@ func (o *orders) parse(line string) (order, error) {
 func (o *orders) refuse(line orderLine, why error) { o.app.events.refuse(line, why) }
 
 // request waits for what is wanted, at the beginning or at wake.
-func (o *orders) request(ctx context.Context, what string) (said string, ok bool, err error) {
-	if said := o.stashed; said != nil {
-		o.stashed = nil
-		return *said, true, nil
-	}
+func (o *orders) request(ctx context.Context, what string) (wanted wish, ok bool, err error) {
 	o.app.events.write(promptEvent{what})
 	for {
 		got, line, ok, err := o.next(ctx)
 		if err != nil || !ok {
-			return "", false, err
+			return wish{}, false, err
 		}
-		said = strings.TrimSpace(o.app.withoutKeys(got.text()))
+		said := strings.TrimSpace(o.app.withoutKeys(got.text()))
 		switch got.Type {
 		case orderRequest, orderRemark:
-			return said, true, nil
+			if e := parseEntry(said); e.command == commandNew && e.text == "" && what != "remark" {
+				return wish{fresh: true}, true, nil // said as people type it
+			}
+			return wish{text: said}, true, nil
 		case orderInterrupt:
-			return "", false, &stopError{exitInterrupt}
+			return wish{}, false, &stopError{exitInterrupt}
 		case orderNew:
 			if what == "remark" {
 				o.refuse(line, errNewBeside)
 				continue
 			}
-			if wanted := said; wanted != "" {
-				o.stashed = &wanted
-			}
-			return "/new", true, nil
+			return wish{said, true}, true, nil
 		case orderAnswer:
 			o.refuse(line, wrongOrder("answer a prompt with a request", "no question waits"))
 		case orderAside:
