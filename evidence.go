@@ -12,9 +12,11 @@ import (
 // Checker runs the checks of a goal that are commands, so that a judge has more than words to go by. Implementations are
 // safe for concurrent use.
 type Checker interface {
-	// Runnable says whether a text in back-ticks is a command line that can be run in the workspace, and no name of a
-	// file or a value.
-	Runnable(text string) bool
+	// Command says whether a text in back-ticks has the form of a command line, and no name of a file or a value; found:
+	// whether the program it begins with is there.
+	Command(text string) (is, found bool)
+	// Refuse says why a command line must not be run as a check; nil if it may be.
+	Refuse(command string) error
 	// Check runs a command line and ends it, with everything it has started, when ctx is done. It never fails: why
 	// nothing came of it is in the Evidence.
 	Check(ctx context.Context, command string) Evidence
@@ -36,6 +38,8 @@ type Evidence struct {
 var (
 	ErrChecksOutOfTime   = errors.New("not run: the time for all checks was used up")
 	ErrChecksInterrupted = errors.New("not run: the person interrupted")
+	ErrChecksTooMany     = errors.New("not run: too many checks are commands")
+	ErrCheckMentioned    = errors.New("not run: the item does not say that this command is run")
 )
 
 // Bounds of what is run before a judge is asked: a list of checks may be long and any of them may hang.
@@ -49,8 +53,8 @@ const (
 // evidence runs the checks of a goal that are commands, one after the other. Ctrl-C ends the running one and leaves the
 // rest out; what was not run says so.
 func (rt *Runtime) evidence(ctx context.Context, label string, goal document.Goal) []Evidence {
-	commands := rt.commands(goal)
-	if len(commands) == 0 {
+	planned := rt.plan(goal)
+	if len(planned) == 0 {
 		return nil
 	}
 	running, cancel := context.WithCancelCause(ctx)
@@ -60,9 +64,12 @@ func (rt *Runtime) evidence(ctx context.Context, label string, goal document.Goa
 	timed, stop := context.WithTimeout(running, evidenceAll)
 	defer stop()
 	var list []Evidence
-	for _, command := range commands {
-		rt.emit(CheckStarted{Label: label, Command: command})
-		e := rt.check(timed, command)
+	for _, p := range planned {
+		rt.emit(CheckStarted{Label: label, Command: p.command})
+		e := unrun(p.command, p.refused)
+		if p.refused == nil {
+			e = rt.check(timed, p.command)
+		}
 		list = append(list, e)
 		rt.emit(CheckFinished{Label: label, Evidence: e})
 	}
@@ -76,7 +83,7 @@ func (rt *Runtime) check(ctx context.Context, command string) Evidence {
 		if errors.Is(context.Cause(ctx), ErrInterrupted) {
 			why = ErrChecksInterrupted
 		}
-		return Evidence{Command: command, ExitCode: -1, Problem: why.Error(), Err: why}
+		return unrun(command, why)
 	}
 	ctx, cancel := context.WithTimeout(ctx, evidenceEach)
 	defer cancel()
@@ -85,24 +92,73 @@ func (rt *Runtime) check(ctx context.Context, command string) Evidence {
 	return e
 }
 
-// commands are the checks of a goal that can be run, each once.
-func (rt *Runtime) commands(goal document.Goal) []string {
+// unrun is the evidence of a command that was not run.
+func unrun(command string, why error) Evidence {
+	e := Evidence{Command: command, ExitCode: -1, Err: why}
+	if why != nil {
+		e.Problem = why.Error()
+	}
+	return e
+}
+
+// plannedCheck is a command of the checklist, and why it is not to be run.
+type plannedCheck struct {
+	command string
+	refused error
+}
+
+// plan finds the commands of a goal, one an item and each once, in the order of the list.
+func (rt *Runtime) plan(goal document.Goal) []plannedCheck {
 	if rt.opts.Checker == nil {
 		return nil
 	}
-	var list []string
+	var list []plannedCheck
 	seen := make(map[string]bool)
+	run := 0
 	for _, c := range goal.Checks {
-		command := c.Command()
-		if command == "" || c.Unverifiable || seen[command] || !rt.opts.Checker.Runnable(command) {
+		if c.Unverifiable {
 			continue
 		}
-		seen[command] = true
-		if list = append(list, command); len(list) == maxEvidence {
-			break
+		p := rt.planned(c)
+		if p.command == "" || seen[p.command] {
+			continue
 		}
+		seen[p.command] = true
+		if p.refused == nil {
+			if run++; run > maxEvidence {
+				p.refused = ErrChecksTooMany
+			}
+		}
+		list = append(list, p)
 	}
 	return list
+}
+
+// planned is the first command of an item that may be run, or else the first command with the reason against it. Its zero
+// value is an item without a command. A text whose program is not there is a command only where the item says that it is
+// run: then the missing program is the finding.
+func (rt *Runtime) planned(c document.Check) plannedCheck {
+	var first plannedCheck
+	for _, q := range c.Quotes() {
+		is, found := rt.opts.Checker.Command(q.Text)
+		flags := strings.Contains(q.Text, " -") // words alone are more often a text
+		if !is || !found && q.Claim != document.Runs && !(q.Claim == document.Opens && (q.Alone || flags)) {
+			continue
+		}
+		p := plannedCheck{command: q.Text}
+		if q.Claim == document.Mentioned {
+			p.refused = ErrCheckMentioned
+		} else {
+			p.refused = rt.opts.Checker.Refuse(q.Text)
+		}
+		if p.refused == nil {
+			return p
+		}
+		if first.command == "" {
+			first = p
+		}
+	}
+	return first
 }
 
 // lastPart is the bounded end of an output, from the beginning of a line where there is one.

@@ -2,6 +2,7 @@ package flower
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,18 @@ type hands struct {
 	end func(ctx context.Context, command string) Evidence
 }
 
-func (h *hands) Runnable(text string) bool { return strings.HasPrefix(text, "run") }
+func (h *hands) Command(text string) (is, found bool) {
+	return strings.HasPrefix(text, "run") || strings.HasPrefix(text, "gone"), strings.HasPrefix(text, "run")
+}
+
+func (h *hands) Refuse(command string) error {
+	if strings.HasPrefix(command, "run rm") {
+		return errHarm
+	}
+	return nil
+}
+
+var errHarm = errors.New("not run: it does harm")
 
 func (h *hands) Check(ctx context.Context, command string) Evidence {
 	h.ran = append(h.ran, command)
@@ -97,8 +109,49 @@ func TestEvidenceIsBounded(t *testing.T) {
 	for i := range 50 {
 		goal += fmt.Sprintf("- `run %d`\n", i)
 	}
-	if _, row := w.judged(goal); len(h.ran) != maxEvidence || len(row.Evidence) != maxEvidence {
-		t.Errorf("%d were run, %d told", len(h.ran), len(row.Evidence))
+	_, row := w.judged(goal)
+	if len(h.ran) != maxEvidence || len(row.Evidence) != 50 {
+		t.Fatalf("%d were run, %d told", len(h.ran), len(row.Evidence))
+	}
+	for i, e := range row.Evidence {
+		if late := i >= maxEvidence; late != (e.Problem == ErrChecksTooMany.Error()) || late != (e.ExitCode == -1) {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
+// Every item that holds a command has a row: with its result, or with the reason why it was not run.
+func TestWhatIsNotRunSaysWhy(t *testing.T) {
+	mentioned := ErrCheckMentioned.Error()
+	for item, want := range map[string]string{ // the command and what came of it
+		"`run a` exits 0": "run a: fine",
+		"`greet.txt` holds hello: `run a` prints 1":              "run a: fine",
+		"`greet.txt` 里是 hello:`run a` 打印 1":                      "run a: fine",
+		"`run rm` exits 0":                                       "run rm: " + errHarm.Error(),
+		"after `run rm x`, `run a` exits 0":                      "run a: fine",
+		"No script in the workspace calls `run rm data` without": "run rm data: " + mentioned,
+		"No script in the workspace calls `run a`":               "run a: " + mentioned,
+		"脚本不调用 `run a`":                                          "run a: " + mentioned,
+		"`gone -q src` passes":                                   "gone -q src: fine",
+		"`gone -q src`":                                          "gone -q src: fine",
+		"`gone -q src` is clean":                                 "gone -q src: fine",
+		"`gone x` is clean":                                      "",
+		"The page says `gone x`":                                 "",
+		"`name.txt` is there":                                    "",
+		"it looks nice":                                          "",
+		"`run a` exits 0 [此环境无法验证:x]":                            "",
+	} {
+		w := newJob(t)
+		w.opts = func(o *RuntimeOptions) { o.Checker = &hands{} }
+		told, row := w.judged("# 目标\nx\n\n# 判定清单\n- " + item + "\n")
+		got := ""
+		for _, e := range row.Evidence {
+			got += e.Command + ": " + e.Problem + e.Output
+			in(t, "the judge was told", told, "- `"+e.Command+"`: "+e.Problem)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", item, got, want)
+		}
 	}
 }
 

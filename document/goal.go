@@ -33,31 +33,6 @@ func (c Check) String() string {
 	return c.Text + " [" + unverifiableHere + ":" + c.Why + "]"
 }
 
-// Command is the first text of the item that stands in back-ticks, "" if none does. Whether it is a command and not a
-// name is for the caller to find out.
-func (c Check) Command() string {
-	open := strings.IndexByte(c.Text, '`')
-	if open < 0 {
-		return ""
-	}
-	rest := c.Text[open:]
-	fence := rest[:len(rest)-len(strings.TrimLeft(rest, "`"))] // one back-tick or several
-	inner := rest[len(fence):]
-	for from := 0; ; {
-		end := strings.Index(inner[from:], fence)
-		if end < 0 {
-			return ""
-		}
-		end += from
-		after := end + len(fence)
-		if longer := len(inner[after:]) - len(strings.TrimLeft(inner[after:], "`")); longer > 0 {
-			from = after + longer // a longer run does not close a shorter one
-			continue
-		}
-		return strings.TrimSpace(inner[:end])
-	}
-}
-
 const unverifiableHere = "此环境无法验证"
 
 // unverifiableMarks are the words of the mark in six languages, folded.

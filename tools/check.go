@@ -2,8 +2,10 @@ package tools
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,29 +45,68 @@ func (e *CheckError) Unwrap() error { return e.Err }
 // keepOfCheck is how much of the beginning and of the end of a check's output is kept, in bytes.
 const keepOfCheck = 16_000
 
-// Runnable says whether a text is a command line that may be run as a check, see shell.Checkable, and whose first program
-// there is: one on PATH, one of the shell's own, or an executable file below the workspace that is named by its path.
-func (b *Box) Runnable(text string) bool {
+// Command says whether a text has the form of a command line and is no name of a file or a value, and whether the first
+// program of it is found: the shell's own, on PATH as a check has it, or an executable file that is named by its path. A
+// single word is a command only if its program is found and says something when it is run alone, or if it is a path that
+// begins with a dot and leads to nothing: a program that is missing is worth knowing.
+func (b *Box) Command(text string) (is, found bool) {
 	name := shell.Program(text)
+	single := !strings.ContainsAny(strings.TrimSpace(text), " \t\n;|&<>()")
 	switch {
-	case name == "" || !shell.Checkable(text):
-		return false
+	case name == "" || single && shell.IsIdle(text) || !programName.MatchString(name):
+		return false, false
 	case shellOwn[name]:
-		return strings.TrimSpace(text) != name
+		return !single, !single
 	case strings.ContainsRune(name, filepath.Separator):
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(b.workspace, name)
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(b.workspace, path)
 		}
-		_, err := exec.LookPath(name)
-		return err == nil
+		if _, err := exec.LookPath(path); err == nil {
+			return true, true
+		}
+		_, err := os.Lstat(path)
+		return !single || strings.HasPrefix(name, ".") && os.IsNotExist(err), false
+	case b.onPath(name):
+		return true, true
 	}
-	return b.program(name) != ""
+	return !single && missingName.MatchString(name), false
+}
+
+var (
+	// programName leaves out what only a parser takes for a program: "HH:MM", "key=value", "{x}".
+	programName = regexp.MustCompile(`^[^{}=:$*?"'<>|;&,]+$`)
+	// missingName is how names of programs look; other words are text.
+	missingName = regexp.MustCompile(`^[a-z_][a-z0-9_.+-]*$`)
+)
+
+// Refuse says why a command line must not be run as a check, see shell.Unfit; nil if it may be.
+func (b *Box) Refuse(command string) error { return shell.Unfit(command) }
+
+// onPath reports whether a check finds a program of that name: in any directory of PATH, also those of the workspace.
+func (b *Box) onPath(name string) bool {
+	path := defaultPath
+	for _, entry := range b.opts.Environ {
+		if p, ok := strings.CutPrefix(entry, "PATH="); ok {
+			path = p
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(b.workspace, dir)
+		}
+		if _, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // shellOwn are programs of the shell itself with which checks begin.
 var shellOwn = map[string]bool{
-	"test": true, "[": true, "[[": true, "cd": true, "true": true, "false": true, "echo": true, "printf": true, "diff": true,
-	"command": true, "type": true, "set": true, "export": true, "!": true,
+	"test": true, "[": true, "[[": true, "cd": true, "true": true, "false": true, "echo": true, "printf": true,
+	"command": true, "type": true, "set": true, "export": true, "!": true, ".": true, "source": true, "((": true, "exec": true,
+	"eval": true, "trap": true, "kill": true, "alias": true, "read": true, ":": true,
 }
 
 // Check runs a command line in the workspace, in the sandbox of commands, until it ends or ctx is done. What it leaves

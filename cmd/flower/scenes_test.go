@@ -169,7 +169,8 @@ func job(judge modeltest.Player) modeltest.Script {
 	}
 }
 
-const commandGoal = "# Goal\nhello.txt greets.\n\n# Checklist\n- `grep -c hello hello.txt` prints 1\n- `test -f bye.txt` exits 0\n- `hello.txt` is there\n"
+const commandGoal = "# Goal\nhello.txt greets.\n\n# Checklist\n- `grep -c hello hello.txt` prints 1\n- `test -f bye.txt` exits 0\n- `hello.txt` is there\n" +
+	"- No script in the workspace calls `rm -rf data` without asking\n- `rm -r data` exits 0\n- `nonesuch-linter -q hello.txt` prints nothing\n"
 
 // checked is a job whose judge believes the evidence alone.
 func checked() modeltest.Player {

@@ -14,8 +14,11 @@ type checker struct {
 	trees *isolation // nil is none
 }
 
-// Runnable implements flower.Checker.
-func (c checker) Runnable(text string) bool { return c.box.Runnable(text) }
+// Command implements flower.Checker.
+func (c checker) Command(text string) (is, found bool) { return c.box.Command(text) }
+
+// Refuse implements flower.Checker.
+func (c checker) Refuse(command string) error { return c.box.Refuse(command) }
 
 // Check implements flower.Checker.
 func (c checker) Check(ctx context.Context, command string) flower.Evidence {

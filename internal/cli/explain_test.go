@@ -22,6 +22,7 @@ import (
 	"flower/internal/config"
 	"flower/internal/disk"
 	"flower/internal/mcp"
+	"flower/internal/shell"
 	"flower/internal/text"
 	"flower/messages"
 	"flower/sqlite"
@@ -95,6 +96,9 @@ func mapped(t *testing.T) []error {
 		&agent.RefusalError{}, &agent.RefusalError{Details: raw}, &agent.CutOffError{Stop: "max_tokens", Times: 3},
 		&agent.LimitError{Turns: 3}, &agent.LimitError{CostUSD: 1, SpentUSD: 2}, &agent.StuckError{Tool: "Bash", Times: 5},
 		&agent.StoreError{Session: "s", Err: cause}, &budgetError{limit: &agent.LimitError{CostUSD: 1, SpentUSD: 2}, err: cause},
+		&shell.UnfitError{Harm: shell.Idle}, &shell.UnfitError{Harm: shell.Deletes}, &shell.UnfitError{Harm: shell.Writes},
+		&shell.UnfitError{Harm: shell.Git}, &shell.UnfitError{Harm: shell.Sends}, &shell.UnfitError{Harm: shell.System},
+		&shell.UnfitError{Harm: shell.Waits}, &shell.UnfitError{Harm: shell.Hidden},
 		&tools.CheckError{Signal: "SIGKILL"}, &tools.CheckError{After: time.Minute}, &tools.CheckError{Err: cause},
 		&flower.InUse{}, &flower.InUse{Session: "s"}, &flower.StepError{Step: flower.StepWork, Err: cause},
 		&flower.RejectedError{Reason: raw}, &flower.RejectedError{Reason: "lacks " + raw, Missing: raw}, &flower.JudgeError{Err: cause},

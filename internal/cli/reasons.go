@@ -23,6 +23,7 @@ import (
 	"flower/internal/disk"
 	"flower/internal/mcp"
 	"flower/internal/proc"
+	"flower/internal/shell"
 	"flower/internal/text"
 	"flower/messages"
 	"flower/sqlite"
@@ -43,6 +44,8 @@ var sentinels = []struct {
 	{flower.ErrNoGoal, "error.goal"},
 	{flower.ErrChecksOutOfTime, "problem.late"},
 	{flower.ErrChecksInterrupted, "problem.interrupted"},
+	{flower.ErrChecksTooMany, "problem.many"},
+	{flower.ErrCheckMentioned, "problem.mentioned"},
 	{agent.ErrNoSpace, "error.space"},
 	{sqlite.ErrNotDatabase, "error.store"},
 	{sqlite.ErrForeign, "error.store.foreign"},
@@ -374,6 +377,8 @@ func (x explainer) work(err error) (explanation, bool) {
 			return is("problem.signal", text.Data{"Signal": e.Signal})
 		}
 		return is("problem.stopped", text.Data{"Time": text.Elapsed(e.After)})
+	case *shell.UnfitError:
+		return is("unfit."+string(e.Harm), text.Data{"Word": e.Word})
 	case *agent.StuckError:
 		return is("error.stuck", text.Data{"Tool": e.Tool, "N": e.Times})
 	case *agent.CutOffError:

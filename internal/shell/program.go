@@ -25,11 +25,27 @@ func firstProgram(cmd syntax.Command) string {
 		if len(cmd.Args) == 0 {
 			return ""
 		}
-		return cmd.Args[0].Lit()
+		w, reason := evalWord(cmd.Args[0])
+		if reason != "" || w.dyn || w.glob && w.text != "[" {
+			return ""
+		}
+		return w.text
 	case *syntax.BinaryCmd:
 		return firstProgram(cmd.X.Cmd)
 	case *syntax.TestClause:
 		return "[["
+	case *syntax.ArithmCmd:
+		return "(("
+	case *syntax.IfClause:
+		return firstOf(cmd.Cond)
+	case *syntax.WhileClause:
+		return firstOf(cmd.Cond)
+	case *syntax.ForClause:
+		return firstOf(cmd.Do)
+	case *syntax.CaseClause:
+		if len(cmd.Items) > 0 {
+			return firstOf(cmd.Items[0].Stmts)
+		}
 	case *syntax.TimeClause:
 		if cmd.Stmt != nil {
 			return firstProgram(cmd.Stmt.Cmd)
