@@ -17,8 +17,11 @@ const (
 	foldBytes = 800
 )
 
-// maxHistory is how many lines are remembered.
-const maxHistory = 200
+// How much is remembered: lines, and bytes of all of them, of which there is one line at least.
+const (
+	maxHistory      = 200
+	maxHistoryBytes = 64 << 20
+)
 
 // piece is what the cursor steps over: a character as people see one (a grapheme cluster), a line feed, or a folded
 // paste.
@@ -33,7 +36,7 @@ type editor struct {
 	at     int // the cursor stands before this piece
 	killed []piece
 
-	history []string
+	history [][]piece // as they were entered, long pastes folded
 	recall  int     // which line of history is shown; len(history) is none
 	draft   []piece // what was typed before history was looked at
 }
@@ -103,16 +106,41 @@ func (e *editor) set(pieces []piece) {
 // take returns what was typed, empties the line and remembers it.
 func (e *editor) take() string {
 	s := e.text()
+	e.remember(trimmed(e.pieces))
 	e.set(nil)
 	e.draft = nil
-	if s := strings.TrimSpace(s); s != "" && (len(e.history) == 0 || e.history[len(e.history)-1] != s) {
-		e.history = append(e.history, s)
-		if len(e.history) > maxHistory {
-			e.history = e.history[1:]
-		}
-	}
 	e.recall = len(e.history)
 	return s
+}
+
+// remember adds a line to the history, unless it is empty or the last one once more.
+func (e *editor) remember(line []piece) {
+	if len(line) == 0 || len(e.history) > 0 && slices.Equal(e.history[len(e.history)-1], line) {
+		return
+	}
+	e.history = append(e.history, line)
+	bytes, kept := 0, 0
+	for _, l := range slices.Backward(e.history) {
+		for _, p := range l {
+			bytes += len(p.text)
+		}
+		if kept == maxHistory || kept > 0 && bytes > maxHistoryBytes {
+			break
+		}
+		kept++
+	}
+	e.history = slices.Clone(e.history[len(e.history)-kept:]) // a part would keep the rest
+}
+
+// trimmed is a line without the blanks around it.
+func trimmed(pieces []piece) []piece {
+	for len(pieces) > 0 && strings.TrimSpace(pieces[0].text) == "" {
+		pieces = pieces[1:]
+	}
+	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].text) == "" {
+		pieces = pieces[:len(pieces)-1]
+	}
+	return pieces
 }
 
 // unsent is what was typed and not entered: what was put aside to look at history, and what is shown, unless it is a line
@@ -126,7 +154,7 @@ func (e *editor) unsent() []string {
 	}
 	if e.recall < len(e.history) {
 		keep(join(e.draft))
-		if e.text() == e.history[e.recall] {
+		if slices.Equal(e.pieces, e.history[e.recall]) {
 			return all
 		}
 	}
@@ -286,7 +314,7 @@ func (e *editor) older() {
 		e.draft = e.pieces
 	}
 	e.recall--
-	e.set(graphemes(e.history[e.recall]))
+	e.set(e.history[e.recall])
 }
 
 func (e *editor) newer() {
@@ -298,7 +326,7 @@ func (e *editor) newer() {
 		e.set(e.draft)
 		return
 	}
-	e.set(graphemes(e.history[e.recall]))
+	e.set(e.history[e.recall])
 }
 
 // up moves to the row above that was begun by a line feed; false if there is none.
