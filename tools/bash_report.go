@@ -111,11 +111,16 @@ func statusLine(res proc.Result, timeout time.Duration) string {
 	if res.Canceled {
 		parts = append(parts, exitInterrupted+"the run was stopped while it ran, which is no fault of the command; what is above is what it had printed")
 	}
+	if res.KeeperStopped {
+		parts = append(parts, "it had stopped the process that watches over it")
+	}
 	switch n := len(res.Background); {
 	case n > 0 && (res.TimedOut || res.Canceled || res.ExitCode == -1):
 		parts = append(parts, "could not be ended and may still run: "+processes(res.Background))
 	case n > 0:
 		parts = append(parts, plural(n, "process")+exitBackground+": "+processes(res.Background))
+	case res.ExitCode == -1 && res.KeeperStopped:
+		parts = append(parts, "and how it ended is not known; what it left was ended")
 	case res.ExitCode == -1 && !res.Canceled:
 		parts = append(parts, "it ended the process that watches over it, so how it ended is not known; what it left was ended")
 	}

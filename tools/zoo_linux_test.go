@@ -91,6 +91,7 @@ func TestZoo(t *testing.T) {
 		{"stops itself", "kill -STOP $$", 1000, []string{"[exit code 143, ended by SIGTERM, ", "was over]"}, true},
 		{"kills its group", "echo begun; kill 0", 0, []string{"begun\n[exit code 143, ended by SIGTERM, "}, true},
 		{"kills its parent", "echo begun; kill -KILL $PPID; sleep 600", 0, []string{"begun\n[exit code unknown, ", "it ended the process that watches over it"}, true},
+		{"stops its parent", "echo begun; while :; do kill -STOP $PPID; sleep 0.05; done", 1500, []string{"begun\n[exit code 143, ended by SIGTERM, ", "the timeout of 1.5s was over, it had stopped the process that watches over it"}, true},
 		{"closes its output", "exec >&- 2>&-; sleep 600", 1000, []string{"[exit code 143, ended by SIGTERM, "}, true},
 		{"changes the directory", "cd / && pwd", 0, []string{"/\n[exit code 0, "}, false},
 		{"goes up and writes", "cd .. && pwd && echo x > new", 0, []string{"Permission denied", "[exit code 1, "}, true},

@@ -92,6 +92,12 @@ func (c *child) detach() {
 // lost is false: there is no keeper.
 func (c *child) lost() bool { return false }
 
+// keeperStopped is false: there is no keeper.
+func (c *child) keeperStopped() bool { return false }
+
+// resume does nothing: there is no keeper.
+func (c *child) resume() {}
+
 // over says that nothing is left to end.
 func (c *child) over() bool { return len(c.members()) == 0 }
 

@@ -24,10 +24,14 @@ type child struct {
 	ended chan struct{} // closed when the main process has ended or nobody will know
 	gone  chan struct{} // closed when the keeper has ended
 
+	letGo    chan struct{} // closed when the keeper is told to end
+	letGoNow sync.Once
+
 	mu    sync.Mutex
 	how   syscall.WaitStatus
 	known bool // how is
 	empty bool // nothing was left of the tree when the main process had ended
+	held  bool // the keeper was found stopped when the tree was to be
 }
 
 // startChild starts a keeper, notes it, and lets it start c.
@@ -45,7 +49,7 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 	defer func() { _ = statusW.Close() }()
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
-	t := &child{id: hex.EncodeToString(random[:]), control: controlW, ended: make(chan struct{}), gone: make(chan struct{})}
+	t := &child{id: hex.EncodeToString(random[:]), control: controlW, ended: make(chan struct{}), gone: make(chan struct{}), letGo: make(chan struct{})}
 	mark := markName + "=" + t.id
 	t.keeper = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{keeperName}, // also when the file of the program was replaced meanwhile
@@ -84,16 +88,17 @@ func startChild(c *exec.Cmd, opts startOptions) (_ *child, err error) {
 	return t, nil
 }
 
-// beginTime bounds the wait for the keeper's word that the main process was started, which takes milliseconds.
-const beginTime = 10 * time.Second
+// wakeTime bounds the waits for a keeper: for its word that the main process was started, which takes milliseconds, and for
+// its end once it is told to end, which takes DefaultGrace and killWait if its tree resists.
+const wakeTime = 10 * time.Second
 
-// wake keeps the keeper from being stopped by the main process before it could say that there is one: nothing else bounds
+// wake keeps the keeper from being stopped, as its tree can do at any moment, while it is waited for: nothing else bounds
 // that wait. It ends when the function it returns is called.
 func (c *child) wake() (done func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick, late := time.NewTicker(pollTime), time.NewTimer(beginTime)
+		tick, late := time.NewTicker(pollTime), time.NewTimer(wakeTime)
 		defer tick.Stop()
 		defer late.Stop()
 		for {
@@ -138,7 +143,7 @@ func (c *child) end(said *bufio.Reader, status *os.File) {
 		c.how, c.known, c.empty = how, true, empty
 		c.mu.Unlock()
 		close(c.ended)
-		_, _ = said.ReadByte() // until the keeper ends
+		c.awaitEnd(said)
 	}
 	_ = status.Close()
 	_ = c.keeper.Wait()
@@ -147,6 +152,22 @@ func (c *child) end(said *bufio.Reader, status *os.File) {
 		close(c.ended)
 	}
 	c.forget()
+}
+
+// awaitEnd waits until the keeper ends, which closes its status pipe.
+func (c *child) awaitEnd(said *bufio.Reader) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_, _ = said.ReadByte()
+	}()
+	select {
+	case <-closed:
+	case <-c.letGo:
+		done := c.wake()
+		<-closed
+		done()
+	}
 }
 
 // forget removes the record once nothing is left that it could be needed for;
@@ -206,8 +227,32 @@ func (c *child) lost() bool {
 	return ok && how.Signaled()
 }
 
-// signal reaches every member.
-func (c *child) signal(sig syscall.Signal) { signalAll(c.members(), c.main, sig) }
+// signal reaches every member. The keeper goes on first: as long as it is stopped, nobody learns how the main process ends.
+func (c *child) signal(sig syscall.Signal) {
+	c.resume()
+	signalAll(c.members(), c.main, sig)
+}
+
+// resume lets a keeper go on that its tree has stopped.
+func (c *child) resume() {
+	if c.over() {
+		return
+	}
+	if p, ok := readProcess(c.keeper.Process.Pid); !ok || !p.halted {
+		return
+	}
+	c.mu.Lock()
+	c.held = true
+	c.mu.Unlock()
+	_ = c.keeper.Process.Signal(syscall.SIGCONT)
+}
+
+// keeperStopped says whether the keeper had been stopped when the tree was to be.
+func (c *child) keeperStopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
+}
 
 // detach lets the keeper read what still comes. If nobody did, a background
 // server would be held up, or killed by SIGPIPE, at some line of its log.
@@ -226,6 +271,7 @@ func (c *child) over() bool {
 // finish lets the keeper end what is left and waits for it.
 func (c *child) finish() {
 	_ = c.control.Close()
+	c.letGoNow.Do(func() { close(c.letGo) })
 	if len(c.members()) == 0 && !c.over() {
 		return // it is about to end, and forgets then
 	}

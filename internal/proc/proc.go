@@ -116,6 +116,10 @@ type Result struct {
 	TimedOut bool // Timeout passed while the main process ran
 	Canceled bool // the context was done while it ran, or before
 
+	// KeeperStopped says that the command had stopped its keeper, so that
+	// its end could be noticed only when it was to be stopped itself.
+	KeeperStopped bool
+
 	// Background holds the processes of the tree that were alive at the end.
 	// They go on running until the Supervisor is closed, or, where they could
 	// not be ended, for as long as they like. Their later output is thrown
@@ -198,6 +202,7 @@ func (s *Supervisor) Run(ctx context.Context, cmd Command) (Result, error) {
 		sweep(r, out)
 	}
 	res.ExitCode, res.Signal = tree.status()
+	res.KeeperStopped = tree.keeperStopped()
 	res.Background = s.leave(tree)
 	out.endSpill()
 	res.Output, res.Omitted = out.text()
@@ -363,7 +368,7 @@ func watch(ctx context.Context, cmd Command, c *child, res *Result) {
 func (c *child) stop(grace time.Duration, hurry <-chan struct{}) {
 	c.signal(syscall.SIGTERM)
 	c.signal(syscall.SIGCONT) // a stopped process sees SIGTERM only now
-	if c.emptied(grace, hurry, nil) {
+	if c.emptied(grace, hurry, c.resume) {
 		return
 	}
 	c.emptied(killWait, nil, func() { c.signal(syscall.SIGKILL) })

@@ -17,6 +17,7 @@ type process struct {
 	session         int
 	start           uint64 // clock ticks after the system's start
 	dead            bool   // a zombie: ended, and nobody has asked for its status yet
+	halted          bool   // stopped by a signal
 	name            string
 }
 
@@ -39,6 +40,7 @@ func readProcess(pid int) (p process, ok bool) {
 	}
 	p = process{pid: pid, name: string(stat[open+1 : end])}
 	p.dead = bytes.ContainsAny(fields[state], "ZXx")
+	p.halted = fields[state][0] == 'T'
 	p.ppid, _ = strconv.Atoi(string(fields[ppid]))
 	p.pgid, _ = strconv.Atoi(string(fields[pgrp]))
 	p.session, _ = strconv.Atoi(string(fields[session]))

@@ -113,14 +113,23 @@ func TestKeeperIsAttacked(t *testing.T) {
 		"killed":               {"echo $$; kill -KILL $PPID; sleep 300", -1},
 		"killed, own session":  {"(setsid sleep 300 & echo $!); kill -KILL $PPID; sleep 300", -1},
 		"asked to end":         {"echo $$; kill -TERM $PPID; kill -HUP $PPID; kill -INT $PPID; exit 5", 5},
-		"stopped":              {"echo $$; kill -STOP $PPID; sleep 300", -1},
+		"stopped":              {"echo $$; while :; do kill -STOP $PPID; sleep 0.02; done", 128 + int(syscall.SIGTERM)},
+		"stopped, and exit":    {"echo $$; kill -STOP $PPID; exit 5", 5},
+		"stopped twice":        {"trap 'kill -STOP $PPID; exit 7' TERM; echo $$; while :; do kill -STOP $PPID; sleep 0.02; done", 7},
 		"stopped, then killed": {"echo $$; kill -STOP $PPID; kill -KILL $PPID; sleep 300", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			res := run(t, Command{Script: tt.script, Timeout: time.Second, Grace: soon})
-			// A stopped keeper that is continued at the end may see yet how the command ends: by SIGTERM.
-			if told := name == "stopped" && res.ExitCode == 128+int(syscall.SIGTERM); res.ExitCode != tt.code && !told {
+			grace := soon
+			if tt.code == 7 {
+				grace = time.Minute // enough for its last word
+			}
+			res := run(t, Command{Script: tt.script, Timeout: time.Second, Grace: grace})
+			if res.ExitCode != tt.code {
 				t.Errorf("exit code %d, want %d", res.ExitCode, tt.code)
+			}
+			// One that still tells how the command ended was let go on, and the stop has not waited for it in vain.
+			if again := strings.Contains(tt.script, "while"); again && !res.KeeperStopped || tt.code == -1 && res.KeeperStopped {
+				t.Errorf("keeper stopped: %v", res.KeeperStopped)
 			}
 			pid := pidOf(t, res.Output)
 			until(t, "nothing of it is alive", func() bool { return !alive(pid) }) // it may still be on its way out
