@@ -23,7 +23,7 @@ import (
 func (b *Box) readOnly(ctx context.Context, cmd proc.Command, command string) agent.ToolResult {
 	bash := b.program("bash")
 	if bash == "" {
-		return agent.DeniedResult("Refused: there is no bash on this machine, and commands are judged as bash reads them. This is intended; give the work to a subagent with the Agent tool.")
+		return agent.DeniedResult(noBash + ", and commands are judged as bash reads them. This is intended; give the work to a subagent with the Agent tool.")
 	}
 	env := append(b.readerEnv(), unattended...)
 	env = append(env, "PWD="+b.workspace)

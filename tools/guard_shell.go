@@ -25,6 +25,6 @@ func ephemeral(next agent.Handler) agent.Handler {
 }
 
 func refusedText(why string) string {
-	return fmt.Sprintf("Refused: %s. This is intended: your Bash runs only commands that read and are stale by tomorrow (git status, ls, cat, …). "+
+	return fmt.Sprintf(refused+"%s. This is intended: your Bash runs "+onlyReads+" (git status, ls, cat, …). "+
 		"Do not look for a way around it; give the work to a subagent with the Agent tool, and say in its prompt what is to be run and what you want to know.", why)
 }

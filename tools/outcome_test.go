@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	"flower/agent"
 	"flower/internal/proc"
 )
 
@@ -96,4 +98,49 @@ func FuzzReadOutcome(f *testing.F) {
 			t.Errorf("%q: %s", s, fmt.Sprint(exit, found, page))
 		}
 	})
+}
+
+// What the model is told of a refusal is what is read of it.
+func TestReadDenial(t *testing.T) {
+	f := newFixture(t, nil)
+	seen := map[Reason]bool{DeniedByPerson: true, DeniedLate: true} // by TestModes
+	for _, tt := range []struct {
+		tool, said string
+		want       Reason
+	}{
+		{Bash, refusedText(`"rm" is not on the list`), DeniedCommands},
+		{Bash, modeRefusal(Bash), DeniedCommands},
+		{Bash, noBash + ".", DeniedCommands},
+		{Write, modeRefusal(Write), DeniedChanges},
+		{Edit, modeRefusal(Edit), DeniedChanges},
+		{"mcp__srv__fail", modeRefusal("mcp__srv__fail"), DeniedServers},
+		{"mcp__srv__fail", textOf(alone(t, f)), DeniedAlone},
+		{WebFetch, noSecrets + ".", DeniedSecret},
+		{WebFetch, (&addressError{host: "localhost", what: ownMachine}).advice(), DeniedPrivate},
+		{WebFetch, (&addressError{host: "169.254.169.254", what: credentials, forbid: true}).advice(), DeniedAddress},
+		{Write, textOf(f.box.refuse("x", &refusal{"x belongs to the books"})), DeniedPlace},
+		{"Nope", `There is no tool "Nope" here; that is intended.`, DeniedOther},
+		{"", "", DeniedOther},
+	} {
+		seen[tt.want] = true
+		if got := ReadDenial(tt.tool, tt.said); got != (Denial{Reason: tt.want}) {
+			t.Errorf("%s %q: got %+v, want %s", tt.tool, tt.said, got, tt.want)
+		}
+	}
+	for _, r := range Reasons {
+		if !seen[r] {
+			t.Errorf("no refusal for %s", r)
+		}
+	}
+}
+
+// alone is the refusal of a call that nobody is there to be asked about.
+func alone(t *testing.T, f *fixture) agent.ToolResult {
+	t.Helper()
+	f.box.opts.Permit = func(context.Context, PermitRequest) (Permit, error) { return Permit{}, nil }
+	r, err := f.box.permit(t.Context(), agent.Spec{Permission: ModeDefault}, agent.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *r
 }

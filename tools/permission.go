@@ -104,13 +104,13 @@ func (b *Box) permit(ctx context.Context, spec agent.Spec, call agent.Call) (*ag
 	case answer.Allowed:
 		return nil, nil
 	case answer.Declined && answer.Said != "":
-		return notAllowed("The person did not allow this call, and it was not made. They said: " + b.redact(answer.Said)), nil
+		return notAllowed(noWithWords + b.redact(answer.Said)), nil
 	case answer.Declined:
-		return notAllowed("The person did not allow this call, and it was not made. That is their decision: do not try to get the same by another way. Go on without it, or say in your answer what you would do and why."), nil
+		return notAllowed(noByPerson + "That is their decision: do not try to get the same by another way. Go on without it, or say in your answer what you would do and why."), nil
 	case answer.Waited > 0:
-		return notAllowed(fmt.Sprintf("Not allowed: the person was asked and did not answer within %s, so the call was not made. Do not try to get the same by another way. Go on without it, and say in your answer what is left to do and needs their permission.", answer.Waited)), nil
+		return notAllowed(fmt.Sprintf(noAnswer+"%s, so the call was not made. Do not try to get the same by another way. Go on without it, and say in your answer what is left to do and needs their permission.", answer.Waited)), nil
 	}
-	return notAllowed("Not allowed: this call needs the person's permission, and nobody is there to give it. It was not made. Do not try to get the same by another way. Go on without it, and say in your answer what is left to do and needs their permission."), nil
+	return notAllowed(noPerson + "It was not made. Do not try to get the same by another way. Go on without it, and say in your answer what is left to do and needs their permission."), nil
 }
 
 // redact takes secrets out of a text.
@@ -131,11 +131,11 @@ func notAllowed(why string) *agent.ToolResult {
 func modeRefusal(tool string) string {
 	switch tool {
 	case Bash:
-		return "Refused: this run has only commands that read and are stale by tomorrow (git status, ls, cat, …), and that is intended. Do not look for a way around it; say in your answer what you would run."
+		return refused + "this run has " + onlyReads + " (git status, ls, cat, …), and that is intended. Do not look for a way around it; say in your answer what you would run."
 	case Write, Edit, NotebookEdit:
-		return "Refused: this run must not change any file, and that is intended. Say in your answer what you would change."
+		return noChanges + ", and that is intended. Say in your answer what you would change."
 	}
-	return "Refused: this run uses only those tools of servers that are marked as reading, and that is intended. Say in your answer what you would do."
+	return noServers + ", and that is intended. Say in your answer what you would do."
 }
 
 // readsOnly says whether the command of a call of Bash is one that only reads, which nobody needs to be asked about.

@@ -105,6 +105,12 @@ func TestModes(t *testing.T) {
 				}[who]) {
 					t.Errorf("%s, %s, %s: the model is told %q", mode, who, c.tool, said)
 				}
+				if read := ReadDenial(c.tool, textOf(r)); want == asks && who != "allows" && who != "nobody" && read != map[string]Denial{
+					"declines": {Reason: DeniedByPerson}, "declines with words": {Reason: DeniedByPerson, Said: "use tabs, key ***"},
+					"silent": {Reason: DeniedLate, Waited: 5 * time.Minute},
+				}[who] {
+					t.Errorf("%s, %s, %s: read as %+v: %s", mode, who, c.tool, read, textOf(r))
+				}
 			}
 		}
 	}

@@ -26,9 +26,9 @@ func (e *addressError) Error() string { return fmt.Sprintf("%s is %s", e.host, e
 
 // advice is the error for the model.
 func (e *addressError) advice() string {
-	text := "Refused: " + e.Error() + ". That is intended"
+	text := refused + e.Error() + ". That is intended"
 	if !e.forbid {
-		text += "; only the person can allow private networks, with --allow-private-net"
+		text += noPrivate + "--allow-private-net"
 	}
 	return text + "."
 }

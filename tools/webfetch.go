@@ -63,7 +63,7 @@ func (b *Box) webFetch(_ *session, _ agent.Spec, _ agent.Env) agent.Tool {
 // fetch gets a page and makes a result of it.
 func (b *Box) fetch(ctx context.Context, address string, full bool) agent.ToolResult {
 	if b.opts.Redact != nil && b.opts.Redact(address) != address {
-		return agent.DeniedResult("Refused: the address holds something that looks like a secret, and it would be sent to a stranger.")
+		return agent.DeniedResult(noSecrets + ", and it would be sent to a stranger.")
 	}
 	u, err := parseURL(address)
 	if err != nil {

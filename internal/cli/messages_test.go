@@ -14,6 +14,7 @@ import (
 
 	"flower/document"
 	"flower/internal/text"
+	"flower/tools"
 )
 
 var messageID = regexp.MustCompile(`^[a-z]+(\.[a-z_]+)*$`)
@@ -38,6 +39,9 @@ func TestMessagesExist(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range []document.State{document.Achieved, document.NotYet, document.Unreachable, document.Unclear} {
 		used["judged."+s.String()], used["verdict."+s.String()] = true, true // made from the state
+	}
+	for _, r := range tools.Reasons {
+		used["denied."+string(r)] = true
 	}
 	for s := range literals(t) {
 		group, _, dotted := strings.Cut(s, ".")

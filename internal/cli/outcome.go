@@ -28,6 +28,18 @@ func (p *printer) outcome(tool, status, display string) (string, bool) {
 	return "", false
 }
 
+// denied says why a call was not made.
+func (p *printer) denied(d tools.Denial) string {
+	id, data := "denied."+string(d.Reason), text.Data{}
+	switch {
+	case d.Said != "":
+		id, data["Said"] = "denied.person.said", oneLine(d.Said)
+	case d.Reason == tools.DeniedLate:
+		data["Time"] = text.Span(d.Waited)
+	}
+	return p.Say(id, data)
+}
+
 // exit says how a command ended. That it went well goes without saying.
 func (p *printer) exit(e tools.Exit) string {
 	var parts []string

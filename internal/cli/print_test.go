@@ -229,15 +229,17 @@ func TestInterruptIsToldOnce(t *testing.T) {
 func TestCallsShareTheLine(t *testing.T) {
 	long := strings.Repeat("long ", 20)
 	for want, ev := range map[string]flower.Event{
-		"x Bash rm -rf build  (Refused: \"rm\" is not on the list of commands, which is ...\n": used("", "Bash", map[string]any{"command": "rm -rf build"}, agent.DeniedResult(`Refused: "rm" is not on the list of commands, which is intended.`), 0),
-		"* Bash long long long long long long long long long long long long lo...  (1.5s)\n":   used("", "Bash", map[string]any{"command": long}, agent.TextResult("[exit code 0, ran 1.5s]"), 0),
-		"! Bash long long long long long long l...  (x x x x x x x x x x x x x x x x x...\n":   used("", "Bash", map[string]any{"command": long}, agent.ErrorResult(strings.Repeat("x ", 60)), 0),
-		"* Glob *.go  (3 matches)\n":                         used("", "Glob", map[string]any{"pattern": "*.go"}, agent.TextResult("[3 matches]"), 0),
-		"* Grep x  (no match · 0.2s)\n":                      used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult(`[no match for "x" in .: 3 files searched]`), 200*time.Millisecond),
-		"* Grep x  (2 matches · 1 file)\n":                   used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult("[2 matches in 1 file; 3 files searched]"), 0),
-		"! Bash false  (exit code 1 · 12ms)\n":               used("", "Bash", map[string]any{"command": "false"}, agent.ErrorResult("[exit code 1, ran 12ms]"), 0),
-		"! Bash sleep 9  (exit code 143 · SIGTERM · 1.1s)\n": used("", "Bash", map[string]any{"command": "sleep 9"}, agent.ErrorResult("[exit code 143, ended by SIGTERM, ran 1.1s]"), 0),
-		"! Bash sleep 9  (stopped after 5m0s)\n":             used("", "Bash", map[string]any{"command": "sleep 9"}, agent.ErrorResult("[stopped after 5m0s]"), 0),
+		"x Write a.txt  (not allowed: use tabs)\n":                                           used("", "Write", map[string]any{"file_path": "a.txt"}, agent.DeniedResult("The person did not allow this call, and it was not made. They said: use tabs"), 0),
+		"x Write a.txt  (not allowed: no answer within 5m)\n":                                used("", "Write", map[string]any{"file_path": "a.txt"}, agent.DeniedResult("Not allowed: the person was asked and did not answer within 5m0s, so the call was not made."), 0),
+		"x Bash rm -rf build  (refused: only commands that read)\n":                          used("", "Bash", map[string]any{"command": "rm -rf build"}, agent.DeniedResult(`Refused: "rm" is not on the list of commands, which is intended.`), 0),
+		"* Bash long long long long long long long long long long long long lo...  (1.5s)\n": used("", "Bash", map[string]any{"command": long}, agent.TextResult("[exit code 0, ran 1.5s]"), 0),
+		"! Bash long long long long long long l...  (x x x x x x x x x x x x x x x x x...\n": used("", "Bash", map[string]any{"command": long}, agent.ErrorResult(strings.Repeat("x ", 60)), 0),
+		"* Glob *.go  (3 matches)\n":                                                         used("", "Glob", map[string]any{"pattern": "*.go"}, agent.TextResult("[3 matches]"), 0),
+		"* Grep x  (no match · 0.2s)\n":                                                      used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult(`[no match for "x" in .: 3 files searched]`), 200*time.Millisecond),
+		"* Grep x  (2 matches · 1 file)\n":                                                   used("", "Grep", map[string]any{"pattern": "x"}, agent.TextResult("[2 matches in 1 file; 3 files searched]"), 0),
+		"! Bash false  (exit code 1 · 12ms)\n":                                               used("", "Bash", map[string]any{"command": "false"}, agent.ErrorResult("[exit code 1, ran 12ms]"), 0),
+		"! Bash sleep 9  (exit code 143 · SIGTERM · 1.1s)\n":                                 used("", "Bash", map[string]any{"command": "sleep 9"}, agent.ErrorResult("[exit code 143, ended by SIGTERM, ran 1.1s]"), 0),
+		"! Bash sleep 9  (stopped after 5m0s)\n":                                             used("", "Bash", map[string]any{"command": "sleep 9"}, agent.ErrorResult("[stopped after 5m0s]"), 0),
 	} {
 		var out strings.Builder
 		p := testPrinter(&out, text.English, 80, false)

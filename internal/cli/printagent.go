@@ -266,6 +266,9 @@ func (p *printer) ended(ev agent.ToolFinished) string {
 		return p.changed(ev)
 	}
 	said = strings.TrimSpace(said)
+	if ev.Result.Denied {
+		return p.denied(tools.ReadDenial(ev.Name, said))
+	}
 	if words, ok := p.outcome(ev.Name, said[strings.LastIndexByte(said, '\n')+1:], oneLine(ev.Result.Display)); ok {
 		return words
 	}
