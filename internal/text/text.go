@@ -9,6 +9,7 @@ package text
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 )
@@ -17,7 +18,45 @@ import (
 var cells = displaywidth.Options{ControlSequences: true}
 
 // Width is the number of terminal cells of one line of text; SGR takes none.
-func Width(s string) int { return cells.String(s) }
+func Width(s string) int {
+	if !strings.ContainsFunc(s, odd) {
+		return cells.String(s)
+	}
+	width := 0
+	for g := cells.StringGraphemes(s); g.Next(); {
+		width += clusterWidth(g.Value(), g.Width())
+	}
+	return width
+}
+
+// odd tells the characters because of which a cluster is not as wide as its first character, in terminals: those that
+// join a cluster and take a cell all the same (the marks of half-width kana, the vowel am of Thai and Lao), and the
+// selector that asks for a picture, also of what has none.
+func odd(r rune) bool {
+	switch r {
+	case 0xff9e, 0xff9f, 0x0e33, 0x0eb3, asPicture:
+		return true
+	}
+	return false
+}
+
+// asPicture is the variation selector 16.
+const asPicture = 0xfe0f
+
+// clusterWidth corrects the measured width of one grapheme cluster.
+func clusterWidth(cluster string, measured int) int {
+	first, size := utf8.DecodeRuneInString(cluster)
+	rest := cluster[size:]
+	if strings.HasPrefix(rest, string(rune(asPicture))) && !pictured(first) && !strings.ContainsRune("#*0123456789", first) {
+		measured = cells.Rune(first)
+	}
+	for _, r := range rest {
+		if odd(r) && r != asPicture {
+			measured++
+		}
+	}
+	return measured
+}
 
 // Truncate cuts a line to at most n cells, never inside a character. What was cut is marked by "..." if n has room for
 // more than that.
@@ -48,7 +87,7 @@ func split(s string, n int) (head, rest string) {
 	at, used := 0, 0
 	g := cells.StringGraphemes(s)
 	for g.Next() {
-		w := g.Width()
+		w := clusterWidth(g.Value(), g.Width())
 		if used+w > n && (at > 0 || n <= 0) {
 			break
 		}

@@ -78,6 +78,7 @@ func TestLines(t *testing.T) {
 func FuzzWrap(f *testing.F) {
 	f.Add("one two three", 8)
 	f.Add("写000", 4)
+	f.Add("ﾊﾟｰﾃｨｰ ทำน้ำ a\ufe0fか\uff9e", 3)
 	f.Add("写一个脚本 and then", 5)
 	f.Add("- in samples/的/a/b.csv, see https://example.com/x「y」", 9)
 	f.Add("👨\u200d👩\u200d👧e\u0301", 2)

@@ -37,8 +37,8 @@ type editor struct {
 	killed []piece
 
 	history [][]piece // as they were entered, long pastes folded
-	recall  int     // which line of history is shown; len(history) is none
-	draft   []piece // what was typed before history was looked at
+	recall  int       // which line of history is shown; len(history) is none
+	draft   []piece   // what was typed before history was looked at
 }
 
 func (e *editor) empty() bool { return len(e.pieces) == 0 }
@@ -269,7 +269,7 @@ func (p piece) kind() kind {
 		return blank
 	case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && !unicode.IsSymbol(r):
 		return mark
-	case text.Width(p.text) == 2:
+	case text.Width(string(r)) == 2:
 		return wide
 	}
 	return letter
