@@ -32,10 +32,25 @@ type asides struct {
 	pending chan sideQuestion
 	done    chan struct{}
 
+	answer func(ctx context.Context, question string) (flower.StepResult, error)
+
+	taking sync.Mutex // held while a question is told and queued
+	over   bool       // none is taken any more
+
 	mu     sync.Mutex
 	events []string
-	open   int // questions that have no answer yet
+	open   int        // questions that have no answer yet
+	spent  asideState // by those that have been dealt with
 }
+
+// Why a side question is not taken.
+var (
+	errAsidesFull = errors.New("too many side questions wait already")
+	errAsidesOver = errors.New("the work is done")
+)
+
+// errGrace is why an answer is not waited for any longer.
+var errGrace = errors.New("the work is done, and the answer did not come in time")
 
 // sideQuestion is a question beside the work.
 type sideQuestion struct {
@@ -69,10 +84,13 @@ func (g *goRun) newAsides() *asides {
 
 // begin answers questions from now on; whoever calls it calls the function it returns when the work is done.
 func (a *asides) begin(ctx context.Context, main *rig) (finish func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	a.main = main
+	oracle := &oracle{asides: a}
+	a.answer = oracle.answer
 	go func() {
 		defer close(a.done)
+		defer oracle.close()
 		a.serve(ctx)
 	}()
 	return func() { a.finish(cancel) }
@@ -120,16 +138,20 @@ func (a *asides) recent() []string {
 	return append([]string(nil), a.events...)
 }
 
-// ask takes a question; false: too many wait already.
-func (a *asides) ask(q sideQuestion) bool {
-	// It is told before it can be answered.
-	if len(a.pending) == cap(a.pending) { // nobody else sends
-		return false
+// ask takes a question, or says why not: errAsidesFull, errAsidesOver.
+func (a *asides) ask(q sideQuestion) error {
+	a.taking.Lock()
+	defer a.taking.Unlock()
+	switch {
+	case a.over:
+		return errAsidesOver
+	case len(a.pending) == cap(a.pending): // nobody else sends
+		return errAsidesFull
 	}
-	a.tell.asideAsked(q)
+	a.tell.asideAsked(q) // before it can be answered
 	a.count(1)
 	a.pending <- q
-	return true
+	return nil
 }
 
 // count adds to the questions that have no answer yet, and returns how many there are.
@@ -140,35 +162,51 @@ func (a *asides) count(n int) int {
 	return a.open
 }
 
-// serve answers one question after the other, in one conversation.
+// serve answers one question after the other.
 func (a *asides) serve(ctx context.Context) {
-	var r *rig
-	defer func() {
-		if r != nil {
-			_ = r.close() // its books are nobody's work
-		}
-	}()
-	session := ""
 	for question := range a.pending {
 		row, err := flower.StepResult{}, context.Cause(ctx)
-		if r == nil && err == nil {
-			r, err = a.run.asideRig(ctx, a.main)
-		}
 		if err == nil {
-			row, err = r.rt.Consult(ctx, session, question.text, a.recent())
-			session = firstOf(row.SessionID, session)
+			row, err = a.answer(ctx, question.text)
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx)
 		}
+		a.spend(row)
 		a.tell.asideDone(question, row, err)
 		a.count(-1)
 	}
 }
 
+func (a *asides) spend(row flower.StepResult) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spent.Questions++
+	a.spent.CostUSD += row.CostUSD
+	a.spent.Unpriced = a.spent.Unpriced || row.Unpriced
+	a.spent.Usage = a.spent.Usage.Add(row.Usage)
+}
+
+// cost is what side questions have cost; nil if there were none.
+func (a *asides) cost() *asideState {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.spent.Questions == 0 {
+		return nil
+	}
+	spent := a.spent
+	return &spent
+}
+
 // finish waits for an answer that is on its way, not for ever, and then ends what still runs.
-func (a *asides) finish(cancel context.CancelFunc) {
+func (a *asides) finish(cancel context.CancelCauseFunc) {
+	a.taking.Lock()
+	a.over = true
 	close(a.pending)
+	a.taking.Unlock()
 	if a.count(0) > 0 {
 		a.tell.asideWaits()
 	}
@@ -178,8 +216,34 @@ func (a *asides) finish(cancel context.CancelFunc) {
 	case <-a.done:
 	case <-grace.C:
 	}
-	cancel()
+	cancel(errGrace)
 	<-a.done
+}
+
+// oracle answers side questions in one conversation. Its rig is made for the first one.
+type oracle struct {
+	*asides
+	rig     *rig
+	session string
+}
+
+func (o *oracle) answer(ctx context.Context, question string) (flower.StepResult, error) {
+	if o.rig == nil {
+		r, err := o.run.asideRig(ctx, o.main)
+		if err != nil {
+			return flower.StepResult{}, err
+		}
+		o.rig = r
+	}
+	row, err := o.rig.rt.Consult(ctx, o.session, question, o.recent())
+	o.session = firstOf(row.SessionID, o.session)
+	return row, err
+}
+
+func (o *oracle) close() {
+	if o.rig != nil {
+		_ = o.rig.close() // its books are nobody's work
+	}
 }
 
 // asideLines tells a person.
@@ -191,6 +255,8 @@ func (a asideLines) asideAsked(q sideQuestion) {
 
 func (a asideLines) asideDone(q sideQuestion, row flower.StepResult, err error) {
 	switch {
+	case errors.Is(err, errGrace):
+		a.printer.Aside("! ", a.Say("aside.cut", text.Data{"Text": oneLine(q.text)}), "")
 	case errors.Is(err, context.Canceled), stopped(err): // nobody waits for it any more
 	case err != nil:
 		a.printer.Aside("! ", a.Say("aside.failed", text.Data{"Err": a.explainer().explain(err)}), "")
@@ -205,10 +271,14 @@ func (a asideLines) asideWaits() {
 
 // side takes a side question from the terminal.
 func (a asideLines) side(question string) {
-	switch question = strings.TrimSpace(question); {
-	case question == "":
+	if question == "" {
 		a.marked(a.err, "! ", a.Say("aside.empty"))
-	case !a.asides.ask(sideQuestion{text: question}):
-		a.marked(a.err, "! ", a.Say("aside.full", text.Data{"N": asideQueue}))
+		return
+	}
+	switch err := a.asides.ask(sideQuestion{text: question}); {
+	case errors.Is(err, errAsidesOver):
+		a.input.refuse("?"+question, a.Say("aside.over"))
+	case err != nil:
+		a.input.refuse("?"+question, a.Say("aside.full", text.Data{"N": asideQueue}))
 	}
 }

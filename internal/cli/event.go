@@ -68,9 +68,10 @@ type (
 		ExitCode  int               `json:"exit_code"`
 		Error     *string           `json:"error"`
 		DurationS float64           `json:"duration_s"`
-		CostUSD   float64           `json:"cost_usd" jsonschema:"of this run, at list prices"`
+		CostUSD   float64           `json:"cost_usd" jsonschema:"of the work of this run, at list prices; side questions are in asides"`
 		Unpriced  bool              `json:"unpriced" jsonschema:"the cost is a lower bound"`
-		Usage     *transcript.Usage `json:"usage" jsonschema:"tokens of this run"`
+		Usage     *transcript.Usage `json:"usage" jsonschema:"tokens of the work of this run"`
+		Asides    *asideState       `json:"asides" jsonschema:"what side questions of this run have cost; null: there were none"`
 		Verdict   *string           `json:"verdict" jsonschema:"the last one"`
 		Round     int               `json:"round" jsonschema:"it was about; 0 if there was none"`
 		Files     []string          `json:"files" jsonschema:"that tools have written, below the workspace relative to it"`

@@ -223,9 +223,12 @@ func (g *goRun) run(ctx context.Context, w *watch) (err error) {
 			orders.side = g.asides.ask
 		}
 	}
-	outcome, err := g.work(ctx, r)
+	hush := g.listen(ctx, r)
+	defer hush()
+	_, err = g.work(ctx, r)
 	finish()
-	g.close(outcome, err, g.Now().Sub(began))
+	hush() // a remark that was made while an answer was waited for is kept
+	g.close(err, g.Now().Sub(began))
 	g.unheard(ctx, r)
 	return withMore(err, g.again("--budget"))
 }
@@ -359,15 +362,19 @@ func (g *goRun) questionHint(q flower.Question) string {
 	return g.Say("hint.question", text.Data{"Time": text.Span(time.Duration(g.timeout) * time.Second)})
 }
 
-// work runs the workflow while the person's lines are handed over.
-func (g *goRun) work(ctx context.Context, r *rig) (*flower.Outcome, error) {
+// listen hands the person's lines over until hush is called.
+func (g *goRun) listen(ctx context.Context, r *rig) (hush func()) {
 	serving, stop := context.WithCancel(ctx)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		g.input.serve(serving, r.human, g.timeout != 0)
 	}()
-	defer func() { stop(); <-served }()
+	return func() { stop(); <-served }
+}
+
+// work runs the workflow.
+func (g *goRun) work(ctx context.Context, r *rig) (*flower.Outcome, error) {
 	workflow := flower.Starter(flower.StarterOptions{
 		Ask: g.ask, ClarifyOnly: g.clarifyOnly, NoGoal: g.noGoal, Rounds: g.rounds, JudgeCanRun: g.judgeCanRun, Lang: g.promptLang(),
 	})
@@ -393,13 +400,24 @@ func (g *goRun) ending(next string) {
 	manifest := g.place.manifest()
 	g.events.ends(func(e *endEvent) {
 		g.tally.fill(e)
+		e.Asides = g.asides.cost()
 		e.Manifest, e.Next = &manifest, &next
 	})
 }
 
+// spent says what the run has cost: the work, as the row below the output and programs have it, and side questions, whenever
+// they were answered, by their own name.
+func (g *goRun) spent() string {
+	said := g.printer.spent(g.tally.spent())
+	if a := g.asides.cost(); a != nil {
+		said += " · " + g.Say("closing.asides", text.Data{"Cost": cost(g.Printer, a.CostUSD, a.Unpriced, a.Usage)})
+	}
+	return said
+}
+
 // close writes the last lines: how it ended, what it cost, how long it took and where the books are; what was done; what
 // to type next.
-func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
+func (g *goRun) close(err error, took time.Duration) {
 	if g.events != nil {
 		next := ""
 		var budget *budgetError
@@ -419,7 +437,7 @@ func (g *goRun) close(o *flower.Outcome, err error, took time.Duration) {
 		books = g.place.manifest()
 	}
 	p := g.printer
-	p.block("== ", g.Say(id, text.Data{"Cost": p.spent(o.CostUSD, o.Unpriced), "Time": text.Elapsed(took), "Path": books}))
+	p.block("== ", g.Say(id, text.Data{"Cost": g.spent(), "Time": text.Elapsed(took), "Path": books}))
 	for _, line := range g.tally.done(g.Printer) {
 		p.block("   ", line)
 	}

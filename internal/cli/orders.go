@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,10 +26,10 @@ var promptNames = map[string]string{"prompt.new": "request", "prompt.wake": "wak
 type orders struct {
 	app       *app
 	lines     <-chan orderLine
-	interrupt func() bool             // stops the agent at work; false if there is none
-	side      func(sideQuestion) bool // takes a question beside the work, false if too many wait; nil: nobody answers any
-	deaf      bool                    // nobody hears remarks
-	sides     int                     // side questions that were asked
+	interrupt func() bool              // stops the agent at work; false if there is none
+	side      func(sideQuestion) error // takes a question beside the work, or says why not, as asides.ask; nil: nobody answers any
+	deaf      bool                     // nobody hears remarks
+	sides     int                      // side questions that were asked
 
 	mu      sync.Mutex
 	asked   map[string]int    // questions that wait, with how many options they have
@@ -150,6 +151,7 @@ var (
 	errDeaf      = wrongOrder(`{"type":"interrupt","text":"..."} makes it go on with your words`, "a single agent hears no remarks while it works")
 	errNoSides   = wrongOrder("only flower go answers side questions", "nobody is there for side questions")
 	errSidesFull = wrongOrder("ask again when one is answered", "%d side questions wait already", asideQueue)
+	errSidesOver = wrongOrder("ask flower status, or go on", "the work is done: no more side questions are taken")
 	errNothing   = wrongOrder("interrupt when an agent is at work", "nothing is at work that could be interrupted")
 	errEmpty     = wrongOrder("say something", "an empty text says nothing")
 )
@@ -231,7 +233,11 @@ func (o *orders) aside(got order) error {
 		return errNoSides
 	case q.text == "":
 		return errEmpty
-	case !o.side(q):
+	}
+	switch err := o.side(q); {
+	case errors.Is(err, errAsidesOver):
+		return errSidesOver
+	case err != nil:
 		return errSidesFull
 	}
 	return nil

@@ -39,19 +39,26 @@ func (t *tally) Event(ev flower.Event) {
 	case flower.AgentEvent:
 		switch ev := ev.Event.(type) {
 		case agent.Answered:
-			t.spend(ev.CostUSD, ev.Unpriced, ev.Message.Usage)
+			t.add(ev.CostUSD, ev.Unpriced, ev.Message.Usage)
 		case agent.Wasted:
-			t.spend(ev.CostUSD, ev.Low, ev.Usage)
+			t.add(ev.CostUSD, ev.Low, ev.Usage)
 		case agent.ToolFinished:
 			t.wrote(ev)
 		}
 	}
 }
 
-func (t *tally) spend(usd float64, unpriced bool, u transcript.Usage) {
+func (t *tally) add(usd float64, unpriced bool, u transcript.Usage) {
 	t.cost += usd
 	t.unpriced = t.unpriced || unpriced
 	t.usage = t.usage.Add(u)
+}
+
+// spent is what the work has cost, in USD; low says that it is a lower bound.
+func (t *tally) spent() (usd float64, low bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cost, t.unpriced
 }
 
 // wrote notes the file of a call that has written one. What commands write nobody tells.
