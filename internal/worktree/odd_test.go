@@ -3,6 +3,7 @@ package worktree
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -212,5 +213,60 @@ func TestLocksOfGit(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// wrapped is a Set whose git runs a script first: $REAL is the real git, $1 the command; what exits does so instead of git.
+func (r *repo) wrapped(script string, env ...string) *Set {
+	r.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		r.Fatal(err)
+	}
+	bin := filepath.Join(r.home, "bin")
+	r.write("bin/git", "#!/bin/sh\n"+script+"\nexec \"$REAL\" \"$@\"\n")
+	if err := os.Chmod(bin+"/git", 0o755); err != nil {
+		r.Fatal(err)
+	}
+	env = append([]string{"REAL=" + real, "PATH=" + bin + ":" + os.Getenv("PATH")}, env...)
+	return r.open(append(env, r.env[1:]...))
+}
+
+// TestLeaveWithoutAnAnswer: where git cannot say what is in a tree, it stays, although git would take it away.
+func TestLeaveWithoutAnAnswer(t *testing.T) {
+	for _, command := range []string{"status", "rev-list", "ls-files", "rev-parse"} {
+		t.Run(command, func(t *testing.T) {
+			r := newRepo(t)
+			tree := r.make("a1", "Task")
+			r.write(tree.Path+"/built/report.txt", "work") // ignored: git itself would drop it
+			left, err := r.wrapped(`[ "$1" != `+command+` ] || exit 3`).Leave(t.Context(), "a1")
+			if err != nil || left.Removed || left.Problem == nil {
+				t.Errorf("left %+v, %v", left, err)
+			}
+			if data, err := os.ReadFile(tree.Path + "/built/report.txt"); err != nil || string(data) != "work" {
+				t.Errorf("the work is %q, %v", data, err)
+			}
+		})
+	}
+}
+
+// TestCommitWhileLeaving: a commit that comes between the look at a tree and the end of its branch stays on the branch.
+func TestCommitWhileLeaving(t *testing.T) {
+	r := newRepo(t)
+	tree := r.make("a1", "Task")
+	late := r.wrapped(`if [ "$1 $2" = "worktree remove" ]; then
+	new=$("$REAL" -c user.name=a -c user.email=a@example.org commit-tree -p "$BRANCH" -m late "$BRANCH^{tree}") &&
+		"$REAL" update-ref "refs/heads/$BRANCH" "$new" || exit 9
+fi`, "BRANCH="+tree.Branch)
+	left, err := late.Leave(t.Context(), "a1")
+	if err != nil || left.Removed || left.Problem == nil {
+		t.Errorf("left %+v, %v", left, err)
+	}
+	if got := r.git(r.dir, "log", "-1", "--format=%s", tree.Branch); got != "late" {
+		t.Errorf("the last commit is %q", got)
+	}
+	list, err := r.set.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].Commits != 1 || !list[0].Gone {
+		t.Errorf("list %+v, %v", list, err)
 	}
 }
