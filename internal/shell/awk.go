@@ -15,6 +15,7 @@ var awkAssign = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*=`)
 // and assignments.
 func judgeAwk(args []word) string {
 	i := 0
+	var given []string
 	for ; i < len(args) && strings.HasPrefix(args[i].text, "-") && args[i].text != "--"; i++ {
 		var next *word
 		if i+1 < len(args) {
@@ -31,6 +32,9 @@ func judgeAwk(args []word) string {
 			if f.name == "v" && (!awkAssign.MatchString(f.value.text) || !harmlessAwkName(f.value.text)) {
 				return fmt.Sprintf("%s is not a plain assignment", clip(f.value.text))
 			}
+			if f.name == "v" {
+				given = append(given, f.value.text)
+			}
 		}
 		if used {
 			i++
@@ -42,7 +46,12 @@ func judgeAwk(args []word) string {
 	if i >= len(args) || args[i].glob || args[i].dyn {
 		return "the program is not a plain word"
 	}
-	if reason := scanAwk(args[i].text); reason != "" {
+	for _, w := range args[i+1:] {
+		if awkAssign.MatchString(w.text) {
+			given = append(given, w.text)
+		}
+	}
+	if reason := scanAwk(args[i].text, given); reason != "" {
 		return reason
 	}
 	for _, w := range args[i+1:] {
@@ -83,6 +92,8 @@ var awkKeywords = set("print printf return in else exit delete if for case BEGIN
 type awkScanner struct {
 	src string
 	pos int
+	// tokens are those read, without blanks and comments; a line feed is one.
+	tokens []string
 	// after tells what the last token makes of a slash.
 	after slash
 	// output: print stands in this statement, so > would write a file.
@@ -98,15 +109,19 @@ const (
 	either              // depends on the grammar
 )
 
-// scanAwk returns the reason for refusing program, or "".
-func scanAwk(program string) string {
+// scanAwk returns the reason for refusing program, or "". given are the assignments NAME=value from outside it.
+func scanAwk(program string, given []string) string {
 	s := &awkScanner{src: program}
 	for s.pos < len(s.src) {
+		start := s.pos
 		if reason := s.token(); reason != "" {
 			return reason
 		}
+		if t := s.src[start:s.pos]; t == "\n" || strings.Trim(t, " \t\r\n\\") != "" && t[0] != '#' {
+			s.tokens = append(s.tokens, t)
+		}
 	}
-	return ""
+	return awkEnds(s.tokens, given)
 }
 
 // token judges one token and moves behind it.
@@ -165,11 +180,6 @@ func (s *awkScanner) name() string {
 	if call && !awkCalls[name] {
 		return fmt.Sprintf("the function %s is not on the list of harmless ones", name)
 	}
-	if name == "for" {
-		if reason := s.loop(); reason != "" {
-			return reason
-		}
-	}
 	s.output = s.output || name == "print" || name == "printf"
 	switch {
 	case awkKeywords[name]:
@@ -180,43 +190,6 @@ func (s *awkScanner) name() string {
 		s.after = divide
 	}
 	return ""
-}
-
-// loop wants a loop to have something that ends it: a comparison in its middle, or
-// the form over the keys of an array.
-func (s *awkScanner) loop() string {
-	rest := strings.TrimLeft(s.src[s.pos:], " \t")
-	parts := strings.SplitN(rest, ";", 3)
-	head, _, _ := strings.Cut(rest, ")")
-	if strings.Contains(head, ";") && len(parts) == 3 {
-		if step, _, _ := strings.Cut(parts[2], ")"); counts(parts[1], step) {
-			return ""
-		}
-		return "a loop need not end"
-	}
-	if strings.Contains(head, " in ") {
-		return ""
-	}
-	return "a loop need not end"
-}
-
-var (
-	awkUp   = regexp.MustCompile(`^\s*(?:(\w+)\+\+|\+\+(\w+)|(\w+)\s*\+=\s*[1-9][0-9]*)\s*$`)
-	awkDown = regexp.MustCompile(`^\s*(?:(\w+)--|--(\w+)|(\w+)\s*-=\s*[1-9][0-9]*)\s*$`)
-)
-
-// counts reports whether step moves a variable to where test, which compares it first, fails.
-func counts(test, step string) bool {
-	direction := "<"
-	m := awkUp.FindStringSubmatch(step)
-	if m == nil {
-		direction, m = ">", awkDown.FindStringSubmatch(step)
-	}
-	if m == nil || strings.Contains(test, "||") {
-		return false
-	}
-	rest, ok := strings.CutPrefix(strings.TrimSpace(test), m[1]+m[2]+m[3])
-	return ok && strings.HasPrefix(strings.TrimLeft(rest, " \t"), direction)
 }
 
 // slash reads a regular expression or a division.
