@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"flower"
 	"flower/internal/config"
 	"flower/internal/text"
 	"flower/internal/tui"
@@ -132,4 +137,75 @@ func TestUnsent(t *testing.T) {
 			t.Errorf("wrote %q", got)
 		}
 	})
+}
+
+// asks lets a question wait that was asked two minutes ago, and returns what was written until it is on the screen.
+func (c *console) asks() string {
+	q := flower.Question{ID: "q1", Text: "Which?", AskedAt: time.Now().Add(-2 * tui.DefaultPatience)}
+	c.app.tty.Attend(tui.Run{Pending: func() (flower.Question, bool) { return q, true }})
+	return c.until("answer> ")
+}
+
+// The variable says how it is told that a question waits.
+func TestNotify(t *testing.T) {
+	const message = "\x1b]9;flower: waits for you\a"
+	tests := []struct {
+		env           []string
+		bell, message int
+	}{
+		{nil, 1, 0},
+		{[]string{"FLOWER_NOTIFY="}, 1, 0},
+		{[]string{"FLOWER_NOTIFY=bell"}, 1, 0},
+		{[]string{"FLOWER_NOTIFY=osc9"}, 0, 1},
+		{[]string{"FLOWER_NOTIFY=off"}, 0, 0},
+	}
+	for _, tt := range tests {
+		c := newConsole(t, tt.env...)
+		got := c.asks() // it rings before it shows
+		messages := strings.Count(got, message)
+		if bells := strings.Count(got, "\a") - messages; bells != tt.bell || messages != tt.message || strings.Count(got, "\x1b]") != messages {
+			t.Errorf("%q: %d bells and %d messages in %q", tt.env, bells, messages, got)
+		}
+	}
+	var usage *usageError
+	c := newConsole(t)
+	c.app.closeTerminal()
+	c.app.env = append(c.app.env, "FLOWER_NOTIFY=loud")
+	if err := c.app.openTerminal(config.NewRedactor()); !errors.As(err, &usage) || c.app.tty != nil {
+		t.Errorf("a value that is none: %v", err)
+	}
+}
+
+// With NO_COLOR nothing is styled: neither what is written, nor the region below it, nor what is left at the end.
+func TestNoColor(t *testing.T) {
+	sgr := regexp.MustCompile("\x1b\\[[0-9;:]*m")
+	for _, tt := range []struct {
+		env    []string
+		styled bool
+	}{
+		{[]string{"NO_COLOR=1"}, false}, {[]string{"NO_COLOR="}, true}, {nil, true},
+	} {
+		c := newConsole(t, tt.env...)
+		g := &goRun{app: c.app, input: &input{}}
+		g.report()
+		for _, mark := range slices.Sorted(maps.Keys(looks)) {
+			c.app.marked(c.app.out, mark+" ", "words of the program")
+			g.printer.block(mark+" ", "words of the printer")
+		}
+		g.printer.rule("work", 1, 2, "a note")
+		g.printer.asked(flower.Question{ID: "q0", Text: "Which?", Options: []string{"old", "new"}})
+		written := c.until("old")
+		if found := sgr.FindAllString(written, -1); len(found) > len(looks) != tt.styled {
+			t.Errorf("%q: styles %q of what is written", tt.env, found)
+		}
+		c.app.tty.Event(flower.AttemptStarted{})
+		c.asks()
+		c.types("\x1b[200~" + strings.Repeat("a row\n", 20) + "\x1b[201~")
+		c.until("pasted: 20 lines")
+		c.app.closeTerminal()
+		got := c.until("not sent")
+		if found := sgr.FindAllString(got[len(written):], -1); len(found) > 0 != tt.styled || !tt.styled && sgr.MatchString(got) {
+			t.Errorf("%q: styles %q in %q", tt.env, found, got)
+		}
+	}
 }
