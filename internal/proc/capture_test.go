@@ -5,6 +5,7 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -40,6 +41,46 @@ func TestCapture(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSecretsAtTheSeam: of a secret that the place where output is cut goes through, no piece is kept, whatever the secrets
+// around it have become.
+func TestSecretsAtTheSeam(t *testing.T) {
+	key := "key-" + strings.Repeat("0123456789", 10)
+	const keep, head = 300, 300 + secretMargin // what is read of the beginning, or of the end
+	x := func(n int) string { return strings.Repeat("x", n) }
+	for name, tt := range map[string]struct{ output, want string }{
+		// What a secret takes less room for is not made up for.
+		"in what is kept":                   {x(10) + key + x(3*head), x(10) + "K" + x(keep-len(key)-10)},
+		"at the end of what is read":        {x(head-50) + key + x(3*head), x(keep)},
+		"all secrets, in the middle of one": {strings.Repeat(key, 2*head/len(key)) + x(keep), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			redact := func(s string) string { return strings.ReplaceAll(s, key, "K") }
+			for turned, output := range map[bool]string{false: tt.output, true: backwards(tt.output)} {
+				c := newCapture(Command{KeepHead: keep, KeepTail: keep, Redact: redact})
+				if turned {
+					c.redact = func(s string) string { return backwards(redact(backwards(s))) }
+				}
+				c.add([]byte(output))
+				text, omitted := c.text()
+				begin, end, cut := strings.Cut(text, fmt.Sprintf("\n[… %d bytes left out …]\n", omitted))
+				got := begin
+				if turned {
+					got = backwards(end)
+				}
+				if !cut || got != tt.want {
+					t.Errorf("turned %v: kept %q, want %q", turned, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func backwards(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
 }
 
 func FuzzCapture(f *testing.F) {
