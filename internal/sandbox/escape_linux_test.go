@@ -71,6 +71,26 @@ var systemCalls = map[string]func() error{
 		}
 		return unix.Mknod("disk", unix.S_IFBLK|0o600, int(st.Dev))
 	},
+	"device that stands for nothing": func() error { // a file that is struck out in a layer: no right is needed for it
+		return unix.Mknod("device", unix.S_IFCHR|0o600, 0)
+	},
+	"capabilities": func() error {
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if err := unix.Capget(&header, &data[0]); err != nil {
+			return fmt.Errorf("the way does not begin: %w", err)
+		}
+		for _, c := range []int{
+			unix.CAP_SYS_ADMIN, unix.CAP_MKNOD, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_RAWIO, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT,
+			unix.CAP_BPF, unix.CAP_PERFMON,
+		} {
+			if data[c/32].Effective&(1<<(c%32)) != 0 {
+				fmt.Println("it has capability", c)
+				return nil
+			}
+		}
+		return errors.New("none of those that lead out")
+	},
 	"new name space": func() error { return unix.Unshare(unix.CLONE_NEWNS) },
 	"name space of another": func() error {
 		fd, err := unix.Open(fmt.Sprintf("/proc/%d/ns/mnt", os.Getppid()), unix.O_RDONLY, 0)

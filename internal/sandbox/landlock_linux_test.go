@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"sync"
 	"testing"
 
@@ -59,5 +60,35 @@ func TestMainThreadStaysFree(t *testing.T) {
 	wg.Wait()
 	if out, ok := p.run(t, s, "exec 3< /proc/$PPID/mem"); ok {
 		t.Errorf("a command opened the memory of its parent: %s", out)
+	}
+}
+
+// When Start returns, nothing in this process is confined any more, so that nothing of it is open to the command.
+func TestConfinedThreadIsGone(t *testing.T) {
+	needKernel(t)
+	s := newSandbox(t, Options{})
+	for range 100 {
+		thread := 0
+		if err := s.Start(func() error { thread = unix.Gettid(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Tgkill(unix.Getpid(), thread, 0); err == nil {
+			t.Fatalf("thread %d is still there", thread)
+		}
+	}
+}
+
+// Device files are refused by the rules alone, also to whoever keeps the capability to make them.
+func TestRulesAgainstDevices(t *testing.T) {
+	needKernel(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root makes device files; the one that anybody makes is among the system calls out")
+	}
+	held := withheld
+	withheld = nil
+	defer func() { withheld = held }()
+	p := newPlace(t)
+	if out, ok := p.tryConfined(t, newSandbox(t, Options{Places: []string{p.ws}}), "device of a disk"); ok {
+		t.Errorf("it was made: %s", out)
 	}
 }
