@@ -145,6 +145,8 @@ func (a *app) undelivered() error {
 	switch err := out.Err(); {
 	case err == nil:
 		return nil
+	case errors.Is(err, syscall.EIO) && out.styles:
+		return nil // a terminal that was closed; who lets the work go on then does not look at it
 	case errors.Is(err, syscall.EPIPE):
 		return &stopError{exitUnread}
 	default:
