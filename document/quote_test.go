@@ -3,6 +3,7 @@ package document
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -165,20 +166,11 @@ func FuzzCommandOfACheck(f *testing.F) {
 		rest := s
 		quotes := (Check{Text: s}).Quotes()
 		for _, q := range quotes {
-			open := strings.Index(rest, "`")
-			at := -1
-			if open >= 0 {
-				at = strings.Index(rest[open:], q.Text)
-			}
-			if at < 1 || q.Text != strings.TrimSpace(q.Text) || q.Text == "" {
+			at := afterTicked(rest, q.Text)
+			if at < 0 || q.Text == "" {
 				t.Fatalf("%q is not in %q between back-ticks", q.Text, rest)
 			}
-			rest = rest[open+at+len(q.Text):]
-			close := strings.Index(rest, "`")
-			if close < 0 || strings.TrimSpace(rest[:close]) != "" {
-				t.Fatalf("%q is not closed in %q", q.Text, s)
-			}
-			rest = strings.TrimLeft(rest[close:], "`")
+			rest = rest[at:]
 		}
 		if n := strings.Count(s, "`"); 2*len(quotes) > n {
 			t.Fatalf("%d texts of %d back-ticks in %q", len(quotes), n, s)
@@ -194,4 +186,20 @@ func FuzzCommandOfACheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// afterTicked is the index after the first place where text stands in s between back-ticks and blanks, -1 if it does not.
+func afterTicked(s, text string) int {
+	for from := 0; ; {
+		i := strings.Index(s[from:], text)
+		if i < 0 {
+			return -1
+		}
+		at := from + i
+		left, right := strings.TrimRightFunc(s[:at], unicode.IsSpace), strings.TrimLeftFunc(s[at+len(text):], unicode.IsSpace)
+		if strings.HasSuffix(left, "`") && strings.HasPrefix(right, "`") {
+			return at + len(text)
+		}
+		from = at + 1
+	}
 }

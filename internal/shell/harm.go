@@ -90,6 +90,15 @@ var (
 	terraformHarms = byWord(map[Harm]string{Sends: "apply destroy import taint untaint state workspace login logout init"})
 )
 
+// buildTools take any number of targets; scriptRunners take the name of a script after run.
+var (
+	buildTools    = set("make gmake just task ninja rake invoke mage mvn mvnw gradle gradlew")
+	scriptRunners = set("npm pnpm yarn bun")
+)
+
+// question is a statement that only asks.
+var question = regexp.MustCompile(`(?i)^\s*(-[ec]\s*)?(select|with|explain|show|describe|desc|values|pragma|\.tables|\.schema|\\d|\\l|db\.)`)
+
 // writingFlags are flags with which a program overwrites files in place, or starts others; "" holds those of every
 // program that is called by its bare name.
 var writingFlags = map[string]string{

@@ -7,7 +7,7 @@ import (
 
 // call judges one simple command: its program, the one it starts, and so on.
 func (j *fitness) call(words []word, depth int) *UnfitError {
-	if depth > maxNested {
+	if j.calls++; depth > maxNested || j.calls > maxCalls {
 		return &UnfitError{Hidden, words[0].text}
 	}
 	first := words[0]
@@ -76,6 +76,11 @@ func looks(name string, args []word) *UnfitError {
 	switch name {
 	case "curl", "wget":
 		return fetching(name, args)
+	case ".", "source":
+		if len(args) == 0 || args[0].dyn || args[0].glob || strings.HasPrefix(args[0].text, "/dev/") || strings.HasPrefix(args[0].text, "/proc/") {
+			return &UnfitError{Hidden, name}
+		}
+		return nil
 	case "tee":
 		for _, a := range args {
 			if !streams[a.text] && !strings.HasPrefix(a.text, "-") || a.dyn {
@@ -85,16 +90,30 @@ func looks(name string, args []word) *UnfitError {
 		return nil
 	}
 	if databases[name] {
-		for _, a := range args {
-			if changingSQL.MatchString(a.text) {
-				return &UnfitError{Deletes, name}
-			}
-		}
+		return asking(name, args)
 	}
 	if e := flagged(name, args); e != nil {
 		return e
 	}
 	return targets(name, args)
+}
+
+// asking judges a client of a database: a question must stand on the line, and nothing that changes.
+func asking(name string, args []word) *UnfitError {
+	asks := false
+	for _, a := range args {
+		switch {
+		case changingSQL.MatchString(a.text):
+			return &UnfitError{Deletes, name}
+		case a.dyn && a.text == "" || set("-f --file -init --init-command --eval")[a.text]:
+			return &UnfitError{Hidden, name}
+		}
+		asks = asks || question.MatchString(a.text)
+	}
+	if !asks {
+		return &UnfitError{Hidden, name} // it comes on its input
+	}
+	return nil
 }
 
 // fetching judges curl and wget.
@@ -148,16 +167,8 @@ func flagged(name string, args []word) *UnfitError {
 
 // targets looks for sub-commands and targets that a check must not name.
 func targets(name string, args []word) *UnfitError {
-	table := subHarms[name]
-	for i, a := range args {
-		h, ok := table[a.text]
-		if !ok {
-			continue
-		}
-		// What a test or a script of the project is given is its own affair: the first words count.
-		if len(args) > i && i <= 3 && !afterTest(args[:i]) {
-			return &UnfitError{h, name + " " + a.text}
-		}
+	if h, word := named(name, args); word != "" {
+		return &UnfitError{h, name + " " + word}
 	}
 	sub := func(i int) string {
 		if i < len(args) {
@@ -185,14 +196,39 @@ func targets(name string, args []word) *UnfitError {
 	return nil
 }
 
-// afterTest reports whether one of the words before says that a test runs, so that what follows is for it.
-func afterTest(before []word) bool {
-	for _, w := range before {
-		if set("test t run-tests nextest -C -f -k -m --")[w.text] {
-			return true
-		}
+// named is the first of the sub-commands and targets that do harm. Of a build tool every word is a target; of others the
+// first word counts, and of those that run scripts the name of the script too. What stands after a flag may be its value
+// or not, and is looked at besides.
+func named(name string, args []word) (Harm, string) {
+	table := subHarms[name]
+	left := 1
+	if buildTools[name] {
+		left = len(args)
 	}
-	return false
+	afterFlag := false
+	for _, a := range args {
+		if a.text == "--" {
+			break
+		}
+		if strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") {
+			afterFlag = true
+			continue
+		}
+		if h, ok := table[a.text]; ok {
+			return h, a.text
+		}
+		if scriptRunners[name] {
+			left += map[string]int{"run": 1, "run-script": 1, "workspaces": 1, "workspace": 2}[a.text]
+		}
+		if !afterFlag {
+			left--
+		}
+		if left == 0 {
+			break
+		}
+		afterFlag = false
+	}
+	return "", ""
 }
 
 // shell judges a shell: a line on it as a line, a script of the project as a program of the project.

@@ -62,14 +62,18 @@ func Unfit(line string) error {
 type fitness struct {
 	temporary map[string]bool // variables that hold the name of a file made by mktemp
 	proves    bool            // a command says something about the work
-	idle      string          // the first that does not
+	idle      string          // the last that does not
+	calls     int             // how many were judged: each may start others, and where one begins is not always certain
 }
+
+// maxCalls is how many commands of a line are judged. Lines people write have a few.
+const maxCalls = 1000
 
 // maxNested is how deep shells with -c may stand in each other.
 const maxNested = 4
 
 func (j *fitness) line(line string, depth int) *UnfitError {
-	if len(line) > maxLine || depth > maxNested {
+	if depth > maxNested || scanSource(line) != "" { // on such text bash and the parser could disagree
 		return &UnfitError{Hidden, "the line"}
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")

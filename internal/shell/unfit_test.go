@@ -10,7 +10,12 @@ import (
 )
 
 // fit are lines that may be run as checks, one a line.
-const fit = `go test ./...
+const fit = `go run . get x
+cargo run add 1
+npm test -- --update x
+make -C sub test
+psql -c 'select 1' db
+go test ./...
 make
 make -j4 test
 pytest
@@ -163,6 +168,16 @@ deletes	cat <<< "$(rm x)"
 deletes	npx rimraf x && rm x
 deletes	poetry run rm x
 deletes	sqlite3 a.db 'drop table t'
+hidden	sqlite3 a.db < drop.sql
+hidden	psql -f x.sql
+hidden	. <(echo rm x)
+hidden	. /dev/stdin <<< 'rm x'
+sends	make -C sub deploy
+sends	make test deploy
+sends	npm --prefix sub publish
+sends	cargo +nightly publish
+sends	yarn workspace a publish
+sends	./gradlew publish
 deletes	tar xf a.tar
 deletes	gzip f
 deletes	python3 -m black .
@@ -282,6 +297,9 @@ func TestUnfit(t *testing.T) {
 	if err := Unfit(strings.Repeat("x", maxLine+1)); err == nil {
 		t.Error("a line without end is accepted")
 	}
+	if err := Unfit(strings.Repeat("env -a ", 2000) + "x"); err == nil { // n to the fourth, if it were not bounded
+		t.Error("a line that is nothing but programs that start others is accepted")
+	}
 }
 
 // TestWhatIsFitLeavesFilesAlone runs with bash what was judged fit, with every program of the table replaced by one that
@@ -339,7 +357,7 @@ func FuzzUnfit(f *testing.F) {
 			return
 		}
 		for _, worse := range []string{"git push && " + line, line + "\nrm -rf data", "x=$(rm y); " + line, "timeout 5 mv a b; " + line} {
-			if Unfit(worse) == nil && !strings.Contains(line, "<<") && !strings.HasSuffix(line, "\\") {
+			if Unfit(worse) == nil && !strings.Contains(line, "<<") {
 				t.Fatalf("%q counts as a check", worse)
 			}
 		}
