@@ -282,7 +282,7 @@ func (o *onceRun) reporter() reporter {
 
 // questionHint says under a question about a call how to answer it.
 func (o *onceRun) questionHint(flower.Question) string {
-	return o.Say("hint.permit", text.Data{"Time": text.Elapsed(o.patience())})
+	return o.Say("hint.permit", text.Data{"Time": text.Span(o.patience())})
 }
 
 // ending says to programs how the run has ended.

@@ -144,7 +144,11 @@ func (a *app) wrongWords(cmd *cobra.Command, args []string) string {
 	if len(args) == 0 || cmd.Parent() != cmd.Root() {
 		return a.Say("error.usage", text.Data{"Usage": strings.TrimSuffix(cmd.UseLine(), " "+a.Say("usage.options"))})
 	}
-	return a.Say("error.words", text.Data{
+	id := "error.words"
+	if cmd.HasSubCommands() && cmd.Name() == "completion" {
+		id = "error.shell"
+	}
+	return a.Say(id, text.Data{
 		"Command": cmd.Name(), "Word": args[0], "All": cmd.Name() + " " + strings.Join(args, " "),
 	})
 }

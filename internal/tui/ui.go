@@ -262,7 +262,7 @@ func (u *ui) look() {
 		if u.question.id != "" {
 			u.scrolled = elsewhere // it was written while the one before it waited
 		}
-		u.question = asked{id: q.ID, text: u.act.decided(q.Text), since: q.AskedAt, shown: u.opts.Now()}
+		u.question = asked{id: q.ID, text: u.act.decided(pinned(q)), since: q.AskedAt, shown: u.opts.Now()}
 		for _, o := range q.Options {
 			u.question.options = append(u.question.options, u.act.decided(o))
 		}
@@ -443,4 +443,14 @@ func (u *ui) suspend() {
 	u.detach()
 	u.resume.Reset(stopTime)
 	_ = u.kill(0, syscall.SIGTSTP)
+}
+
+// pinned is what stays in view of a question: of one about a call not the call, which was written above and of which there
+// would be only the beginning.
+func pinned(q flower.Question) string {
+	if q.Permission == nil {
+		return q.Text
+	}
+	words, _, _ := strings.Cut(q.Text, "\n")
+	return words
 }
