@@ -233,6 +233,10 @@ func named(name string, args []word) (Harm, string) {
 
 // shell judges a shell: a line on it as a line, a script of the project as a program of the project.
 func (j *fitness) shell(name string, args []word, depth int) *UnfitError {
+	if len(args) == 2 && args[0].text == "-n" && !strings.HasPrefix(args[1].text, "+") && !strings.HasPrefix(args[1].text, "-") &&
+		args[1].text != "" {
+		return nil // it only reads the script
+	}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {

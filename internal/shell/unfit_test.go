@@ -55,6 +55,8 @@ nice -n 5 make
 xargs -I {} ./x {} < list
 bash -c './x && test -f y'
 bash x.sh
+bash -n "./$f"
+for f in a b; do bash -n ./"$f"; done
 sh ./x.sh --delete
 if grep -q x f; then exit 1; fi
 for i in 1 2; do ./x $i; done
@@ -266,6 +268,8 @@ hidden	timeout $T $X
 hidden	bash -c "$X"
 hidden	echo 'rm x' | bash
 hidden	bash -s < x
+deletes	bash -n +n -c 'rm x'
+hidden	bash -n "$f"
 hidden	bash <<< 'rm x'
 hidden	trap 'rm x' EXIT
 hidden	env -S 'rm x'
