@@ -202,3 +202,11 @@ func TestReaderEnv(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestBashStartsAnew: every call begins in the workspace, with nothing of the one before.
+func TestBashStartsAnew(t *testing.T) {
+	f := newFixture(t, nil)
+	f.ok(Bash, in{"command": "mkdir d && cd d && x=left && export y=left && alias ll=ls && umask 0 && set -e"})
+	wants(t, f.ok(Bash, in{"command": `pwd -P; echo "x=$x y=$y"; false; echo on`}), f.dir+"\nx= y=\non\n[exit code 0, ")
+	wants(t, f.tools[Bash].Description, "Every call starts a new shell in the workspace")
+}
