@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,21 @@ type awkLoop struct {
 	bound           []string // what name is compared with
 }
 
+var (
+	// awkStar is a conversion whose width is an argument.
+	awkStar = regexp.MustCompile(`%[-+ #0']*(\*|[0-9]*\.\*)`)
+	// awkOpen is the begin of a conversion, without its letter, at the end of a text.
+	awkOpen = regexp.MustCompile(`^"(?:[^%]|%[-+ #0-9.]*[%a-zA-Z])*%[-+ #0-9.']*"$`)
+)
+
 // awkEnds returns the reason for refusing a program that goes round without end or without bound, or "".
 func awkEnds(tokens, given []string) string {
 	p := &awkProgram{tokens: tokens, given: given}
+	formats := slices.Contains(tokens, "printf") || slices.Contains(tokens, "sprintf")
 	for i, t := range tokens {
+		if formats && t[0] == '"' && (awkStar.MatchString(t) || awkOpen.MatchString(t) && i+1 < len(tokens) && !strings.Contains(";,)}]\n", tokens[i+1])) {
+			return "the width of a conversion is not on the line"
+		}
 		if t != "for" {
 			continue
 		}
@@ -113,7 +125,7 @@ func (p *awkProgram) counts(l *awkLoop, begin, test, step []string) bool {
 	default:
 		return false
 	}
-	if len(begin) < 3 || begin[0] != l.name || begin[1] != "=" || !isNameStart(l.name[0]) {
+	if len(begin) < 3 || begin[0] != l.name || begin[1] != "=" || !isNameStart(l.name[0]) || strings.ToUpper(l.name) == l.name && len(l.name) > 1 {
 		return false
 	}
 	start := begin[2:]
@@ -407,6 +419,11 @@ func (p *awkProgram) targets(i int) []int {
 			}
 		}
 		all = append(all, k-1)
+		if p.at(k) == "(" && p.at(k-1) != "$" { // a variable in brackets
+			for ; k < i; k++ {
+				all = append(all, k)
+			}
+		}
 	case k >= 0:
 		all = append(all, k)
 	}
