@@ -40,6 +40,9 @@ func TestMessagesExist(t *testing.T) {
 	for _, s := range []document.State{document.Achieved, document.NotYet, document.Unreachable, document.Unclear} {
 		used["judged."+s.String()], used["verdict."+s.String()] = true, true // made from the state
 	}
+	for _, harm := range strings.Fields("deletes git hidden idle sends system waits writes") { // what package shell calls them
+		used["unfit."+harm] = true
+	}
 	for _, r := range tools.Reasons {
 		used["denied."+string(r)] = true
 	}
