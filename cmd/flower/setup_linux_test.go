@@ -126,7 +126,36 @@ func TestSetupIsLeft(t *testing.T) {
 	}
 }
 
-// A word that is nearly a command is asked about, and is the request unless the person says that it is not.
+// A word that is nearly a command is asked about. Enter alone decides nothing, no begins nothing and keeps the word, and only
+// an explicit word makes it the request.
+func TestTypoDecides(t *testing.T) {
+	for answer, begins := range map[string]bool{"n": false, "no": false, "\x04": false, "r": true, "stauts": true} {
+		server := modeltest.Start(t, modeltest.Options{Player: job(judgeByFiles)})
+		s := startOnTerminal(t, server, newWorkspace(t), "--clarify-only", "--asks", "0", "stauts")
+		for range 2 {
+			s.expect("is no command")
+			s.expect("> ")
+			s.enter("\n")
+		}
+		s.expect("is no command")
+		if n := len(server.Requests()); n > 0 {
+			t.Fatalf("Enter alone has sent %d requests", n)
+		}
+		if answer != "\x04" {
+			answer += "\n"
+		}
+		s.enter(answer)
+		if !begins {
+			s.expect("flower -- stauts")
+		}
+		s.ends(0)
+		if n := len(server.Requests()); (n > 0) != begins {
+			t.Errorf("%q: %d requests were sent", answer, n)
+		}
+	}
+}
+
+// A word that is nearly a command is that command if the person says so.
 func TestTypo(t *testing.T) {
 	server := modeltest.Start(t, modeltest.Options{})
 	s := startOnTerminal(t, server, newWorkspace(t), "stauts")

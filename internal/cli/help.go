@@ -41,7 +41,7 @@ func (a *app) firstHelp(root *cobra.Command) string {
 const nearest = 2
 
 // meant is the command that a person says was meant by a single word that is nearly one; "" takes the word as the
-// request it is. Where nobody can be asked it is a request, too: nothing that was said is ever lost.
+// request it is, which a person has to say. Where nobody can be asked it is a request, too: nothing that was said is ever lost.
 func (a *app) meant(root *cobra.Command, args []string) (string, error) {
 	if len(args) != 1 || root.ArgsLenAtDash() >= 0 || len(args[0]) < nearest+2 {
 		return "", nil
@@ -56,20 +56,30 @@ func (a *app) meant(root *cobra.Command, args []string) (string, error) {
 		a.marked(a.err, "! ", a.Say("typo.taken", data))
 		return "", nil
 	}
-	a.marked(a.out, "? ", a.Say("typo.asked", data))
-	answer := ""
-	err := a.supervise(func(ctx context.Context, _ *watch) (err error) {
-		a.out.Text("> ")
-		answer, err = (&dialogue{app: a}).line(ctx, false)
-		return err
-	})
-	switch {
-	case errors.Is(err, errLeft):
-		return "", &stopError{exitOK} // left with Ctrl-D: nothing has begun
-	case err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y"):
-		return "", err
+	for {
+		a.marked(a.out, "? ", a.Say("typo.asked", data))
+		answer := ""
+		err := a.supervise(func(ctx context.Context, _ *watch) (err error) {
+			a.out.Text("> ")
+			answer, err = (&dialogue{app: a}).line(ctx, false)
+			return err
+		})
+		is := func(words ...string) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, strings.TrimSpace(answer)) })
+		}
+		switch {
+		case errors.Is(err, errLeft), err == nil && is(append(strings.Fields(a.Say("permit.no")), "n", "no")...):
+			a.marked(a.out, "+ ", a.Say("typo.none", text.Data{"Flower": a.again("--", args[0])}))
+			return "", &stopError{exitOK} // nothing has begun
+		case err != nil:
+			return "", err
+		case is(append(strings.Fields(a.Say("permit.yes")), "y", "yes", near[0])...):
+			return near[0], nil
+		case is("r", args[0]):
+			return "", nil
+		}
+		// Anything else, Enter alone above all, decides nothing: a request costs money.
 	}
-	return near[0], nil
 }
 
 // reworded puts a command in the place of the word that stood for it.
