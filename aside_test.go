@@ -26,8 +26,11 @@ func TestSideQuestions(t *testing.T) {
 	if err != nil || second.SessionID != first.SessionID || len(beside.texts(first.SessionID)) != 2 {
 		t.Errorf("a second question goes to %s, the first went to %s: %v", second.SessionID, first.SessionID, err)
 	}
-	if usd, _ := main.Spent(); usd != 0.5 {
-		t.Errorf("the work's meter has $%g, want the two answers", usd)
+	if _, usd, _ := main.Meter().Spent(); usd != 0.5 {
+		t.Errorf("the budget has $%g, want the two answers", usd)
+	}
+	if usd, _ := main.Spent(); usd != 0 {
+		t.Errorf("the work has spent $%g; the answers stand in other books", usd)
 	}
 	if rows, err := ReadManifest(w.runs); err != nil || len(rows) != 0 {
 		t.Errorf("the work's books: %+v, %v", rows, err)

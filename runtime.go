@@ -74,7 +74,8 @@ type Runtime struct {
 	workspace string
 	bench     *workbench.Bench
 	manifest  *manifest
-	meter     *agent.Meter
+	shared    *agent.Meter // has the budget, and what others spend of it
+	meter     *agent.Meter // of what this run spends itself; below shared
 
 	named      string                  // session that was named last
 	handed     map[string]*generations // by step; of the goroutine that runs the workflow, like the next
@@ -137,10 +138,12 @@ func NewRuntime(opts RuntimeOptions) (*Runtime, error) {
 	if opts.RunID == "" {
 		opts.RunID = NewRunID(opts.Now())
 	}
+	shared := opts.Meter.Child(opts.BudgetUSD)
 	return &Runtime{
 		opts: opts, workspace: workspace, bench: workbench.Open(workspace).Redacting(opts.Redact),
 		manifest:  &manifest{dir: opts.RunDir, run: opts.RunID, now: opts.Now, redact: opts.Redact},
-		meter:     opts.Meter.Child(opts.BudgetUSD),
+		shared:    shared,
+		meter:     shared.Child(0),
 		saidBooks: make(map[string]bool), handed: make(map[string]*generations), saidModels: make(map[[2]string]bool),
 	}, nil
 }
@@ -157,10 +160,11 @@ func (rt *Runtime) Workspace() string { return rt.workspace }
 // RunID is the id under which this run's rows stand in the manifest.
 func (rt *Runtime) RunID() string { return rt.opts.RunID }
 
-// Meter is what this run spends on, for another one that spends the same money.
-func (rt *Runtime) Meter() *agent.Meter { return rt.meter }
+// Meter is the budget that this run spends from, for another one that spends the same money.
+func (rt *Runtime) Meter() *agent.Meter { return rt.shared }
 
-// Spent is the cost of this run so far in USD; unpriced says that some of it is not known.
+// Spent is the cost of this run so far in USD, without what others have spent on Meter: that stands in their books.
+// unpriced says that some of it is not known.
 func (rt *Runtime) Spent() (usd float64, unpriced bool) {
 	_, usd, unpriced = rt.meter.Spent()
 	return usd, unpriced
