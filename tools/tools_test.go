@@ -20,7 +20,8 @@ import (
 // TestMain looks for goroutines that were left. Those that wait for a command's processes to be gone end with them, which
 // package proc tests.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("flower/internal/proc.startChild.func3"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("flower/internal/proc.startChild.func3"),
+		goleak.IgnoreAnyFunction("flower/internal/proc.(*child).awaitEnd.func1"), goleak.IgnoreAnyFunction("flower/internal/proc.(*child).wake.func1"))
 }
 
 // fixture is a Box over a workspace, seen by one session.
