@@ -22,21 +22,39 @@ const English Lang = "en"
 //go:embed catalogue/*.json
 var catalogues embed.FS
 
-// bundle reads the catalogues at first use.
-var bundle = sync.OnceValue(func() *i18n.Bundle {
+// bundles has what was read of the catalogues: of a process that speaks one language no others.
+var bundles struct {
+	mu sync.Mutex
+	of map[Lang]*i18n.Bundle
+}
+
+// bundle reads the catalogue of a language, and the English one, at first use.
+func bundle(lang Lang) *i18n.Bundle {
+	bundles.mu.Lock()
+	defer bundles.mu.Unlock()
+	if b := bundles.of[lang]; b != nil {
+		return b
+	}
 	b := i18n.NewBundle(language.English)
-	for _, lang := range Languages() {
-		name := "catalogue/" + string(lang) + ".json"
+	for _, l := range Languages() {
+		if l != English && l != lang {
+			continue
+		}
+		name := "catalogue/" + string(l) + ".json"
 		data, err := catalogues.ReadFile(name)
 		if err == nil {
 			_, err = b.ParseMessageFileBytes(data, path.Base(name))
 		}
 		if err != nil {
-			panic(fmt.Sprintf("read catalogue %s: %v", lang, err)) // a file of our own; a test reads all of them
+			panic(fmt.Sprintf("read catalogue %s: %v", l, err)) // a file of our own; a test reads all of them
 		}
 	}
+	if bundles.of == nil {
+		bundles.of = make(map[Lang]*i18n.Bundle)
+	}
+	bundles.of[lang] = b
 	return b
-})
+}
 
 // Languages are the languages there is a catalogue for, in alphabetical order.
 func Languages() []Lang {
@@ -107,7 +125,7 @@ type Printer struct {
 
 // NewPrinter returns the printer of a language; one without a catalogue speaks English.
 func NewPrinter(lang Lang) *Printer {
-	return &Printer{lang: lang, loc: i18n.NewLocalizer(bundle(), string(lang), string(English))}
+	return &Printer{lang: lang, loc: i18n.NewLocalizer(bundle(lang), string(lang), string(English))}
 }
 
 // Lang is the printer's language.
